@@ -1,0 +1,14 @@
+// The log: one callback for the process. Without one, lines go to stderr only if TENON_LOG asks.
+#pragma once
+
+#include "ggml.h"
+
+namespace tenon {
+
+// One line, without newline, to the callback set with ggml_log_set. Any thread.
+void log(ggml_log_level level, const char* fmt, ...) GGML_ATTRIBUTE_FORMAT(2, 3);
+
+// Whether a line of this level would reach anybody; guards work done only for the log.
+bool log_wants(ggml_log_level level);
+
+}  // namespace tenon

@@ -1,0 +1,119 @@
+// Errors as values: Error (a status and a text), Result<T>, and guard() for the C boundary.
+#pragma once
+
+#include <cassert>
+#include <cstdarg>
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "tenon/plugin.h"
+
+namespace tenon {
+
+// A status and its text. The text lies in a fixed array: reporting "out of memory" must not allocate.
+// Text: lower case, no full stop, names the thing and both numbers.
+struct Error {
+    tenon_status code = TENON_E_INTERNAL;
+    char text[512] = {};
+};
+
+// Makes an Error; a longer text is cut at a character boundary.
+[[nodiscard]] Error fail(tenon_status code, const char* fmt, ...) GGML_ATTRIBUTE_FORMAT(2, 3);
+[[nodiscard]] Error fail_v(tenon_status code, const char* fmt, va_list args);
+
+// Keeps the error for tenon_last_error() of this thread and logs it at ERROR level. The first error
+// that nobody has read yet stays: later ones are usually its echo.
+void report(const Error& error);
+
+// Whether this thread has an error nobody has read.
+bool has_unread_error();
+
+// Text of a status: "out of device memory".
+const char* status_text(tenon_status code);
+
+// The status the ggml API uses for a tenon_status.
+ggml_status to_ggml_status(tenon_status code);
+
+template <class T>
+class [[nodiscard]] Result {
+public:
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    Result(Error error) : state_(std::in_place_index<1>, error) {}
+
+    explicit operator bool() const { return state_.index() == 0; }
+    T& operator*() & { return value(); }
+    const T& operator*() const& { return std::get<0>(state_); }
+    T&& operator*() && { return std::move(value()); }
+    T* operator->() { return &value(); }
+    const T* operator->() const { return &std::get<0>(state_); }
+    const Error& error() const { return std::get<1>(state_); }
+
+private:
+    T& value() {
+        assert(state_.index() == 0);
+        return std::get<0>(state_);
+    }
+    std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+public:
+    Result() = default;
+    Result(Error error) : error_(error), ok_(false) {}
+
+    explicit operator bool() const { return ok_; }
+    const Error& error() const { return error_; }
+
+private:
+    Error error_{TENON_OK, {}};
+    bool ok_ = true;
+};
+
+// Runs `body` at a C boundary. Errors and exceptions become the thread's message and the value
+// `failed`, which is what the API documents for failure. `body` returns T, Result<T> or void.
+template <class T, class Body>
+T guard(T failed, Body&& body) noexcept {
+    try {
+        using Got = std::invoke_result_t<Body>;
+        if constexpr (std::is_same_v<Got, Result<T>>) {
+            auto result = body();
+            if (result) return std::move(*result);
+            report(result.error());
+            return failed;
+        } else if constexpr (std::is_same_v<Got, Result<void>>) {
+            auto result = body();
+            if (result) return T{};
+            report(result.error());
+            return failed;
+        } else {
+            return body();
+        }
+    } catch (const std::bad_alloc&) {
+        report(fail(TENON_E_NO_HOST_MEMORY, "out of host memory"));
+    } catch (const std::exception& e) {
+        report(fail(TENON_E_INTERNAL, "%s", e.what()));
+    } catch (...) {
+        report(fail(TENON_E_INTERNAL, "unknown exception"));
+    }
+    return failed;
+}
+
+// The same for functions that return nothing.
+template <class Body>
+void guard_void(Body&& body) noexcept {
+    (void)guard<int>(0, [&]() -> Result<int> {
+        if constexpr (std::is_same_v<std::invoke_result_t<Body>, Result<void>>) {
+            auto result = body();
+            if (!result) return result.error();
+        } else {
+            body();
+        }
+        return 0;
+    });
+}
+
+}  // namespace tenon

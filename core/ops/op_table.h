@@ -1,0 +1,56 @@
+// THE table: one row per op. Names, sources, parameters, shape rule, gradient and traits of every op
+// are said here and nowhere else. Builders, validation, autodiff, in-place reuse, rt-info and the
+// conformance suite read it.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/result.h"
+#include "ggml.h"
+
+namespace tenon {
+
+class GradientBuilder;
+
+enum OpTraits : uint32_t {
+    kInPlaceOk = 1u << 0,    // the graph allocator may let the result take over a source's memory
+    kView = 1u << 1,         // no computation: the result is a view of src[0]
+    kWritesView = 1u << 2,   // the result is a view of a source, which the op writes (CPY, SET_ROWS)
+};
+
+// The shape a node will have; filled in by the row's rule from checked sources and parameters.
+struct NodeShape {
+    ggml_type type = GGML_TYPE_F32;
+    int64_t ne[GGML_MAX_DIMS] = {1, 1, 1, 1};
+};
+
+struct OpRow {
+    ggml_op op;
+    const char* name;        // "RMS_NORM"
+    const char* symbol;      // "rms_norm(x)"
+    int min_sources, max_sources;
+    size_t params_bytes;     // of its struct in tenon/op_params.h; 0: none
+    // Checks sources and parameters, and says what the result looks like. NULL: built by hand
+    // (views, custom ops) or not by a builder at all (NONE).
+    Result<NodeShape> (*shape)(const ggml_tensor* const* src, int n_src, const void* params);
+    void (*gradient)(GradientBuilder& g, ggml_tensor& node);  // NULL: no gradient
+    uint32_t traits;         // OpTraits
+    const char* doc;         // one line: the formula
+};
+
+extern const OpRow kOps[GGML_OP_COUNT];
+
+struct SubOpRow {
+    int op;
+    const char* name;  // "GELU"
+    const char* doc;
+};
+extern const SubOpRow kUnaryOps[GGML_UNARY_OP_COUNT];
+extern const SubOpRow kGluOps[GGML_GLU_OP_COUNT];
+
+// NULL for a number that is no op.
+inline const OpRow* op_row(int64_t op) {
+    return op >= 0 && op < GGML_OP_COUNT ? &kOps[op] : nullptr;
+}
+
+}  // namespace tenon
