@@ -302,8 +302,16 @@ GGML_API ggml_backend_dev_t ggml_backend_meta_device(
         ggml_backend_meta_get_split_state_t get_split_state, void* get_split_state_ud);
 
 /* ---- copying and comparing graphs ------------------------------------------------------------ */
+/* In C++ the function hides the constructor of the struct of its name; both names are fixed. */
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 GGML_API struct ggml_backend_graph_copy ggml_backend_graph_copy(
         ggml_backend_t backend, struct ggml_cgraph* graph);
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic pop
+#endif
 GGML_API void ggml_backend_graph_copy_free(struct ggml_backend_graph_copy copy);
 GGML_API bool ggml_backend_compare_graph_backend(
         ggml_backend_t backend1, ggml_backend_t backend2, struct ggml_cgraph* graph,
