@@ -7,7 +7,9 @@
 namespace tenon {
 
 constexpr bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
-constexpr uint64_t align_up(uint64_t x, uint64_t a) { return (x + a - 1) & ~(a - 1); }  // a: power of two
+constexpr uint64_t align_up(uint64_t x, uint64_t a) {
+    return (x + a - 1) & ~(a - 1);
+}  // a: power of two
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // False, and *out untouched, when the result does not fit.

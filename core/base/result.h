@@ -13,8 +13,8 @@
 
 namespace tenon {
 
-// A status and its text. The text lies in a fixed array: reporting "out of memory" must not allocate.
-// Text: lower case, no full stop, names the thing and both numbers.
+// A status and its text. The text lies in a fixed array: reporting "out of memory" must not
+// allocate. Text: lower case, no full stop, names the thing and both numbers.
 struct Error {
     tenon_status code = TENON_E_INTERNAL;
     char text[512] = {};
