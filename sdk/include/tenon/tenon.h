@@ -32,6 +32,195 @@ GGML_API void tenon_clear_error(void);
 
 GGML_API const char* tenon_version(void); /* "0.1.0", of the library */
 
+/* ---- plugins --------------------------------------------------------------------------------- */
+
+/* Outcome of one step of the loading pipeline. */
+enum tenon_step_outcome {
+    TENON_STEP_NOT_REACHED = 0,
+    TENON_STEP_OK          = 1,
+    TENON_STEP_FAILED      = 2, /* the step that decided */
+    TENON_STEP_SKIPPED     = 3,
+};
+
+typedef struct tenon_plugin_step {
+    uint32_t    struct_size;
+    uint32_t    number;  /* 1 ... 15 */
+    uint32_t    outcome; /* enum tenon_step_outcome */
+    uint32_t    reserved0;
+    const char* name;    /* "file", "note", "filters", ... */
+    const char* detail;  /* for people; "" when there is nothing to say */
+} tenon_plugin_step;
+
+/* What became of one plugin file. `state` is a stable word: "loaded"; "loaded-idle" (no usable
+ * device); "candidate" (scanned only); "loading"; "unloaded"; or the reason for not using it, e.g.
+ * "cpu-features", "variant-not-chosen", "dlopen-failed". */
+typedef struct tenon_plugin_report {
+    uint32_t           struct_size;
+    uint32_t           step;            /* 1 ... 15, the one that decided */
+    const char*        file;            /* absolute, as found; "" = linked in */
+    const char*        origin;          /* who named it: as tenon_directory.origin */
+    const char*        state;
+    const char*        message;         /* for people: the numbers and names behind the state, or "" */
+    const char*        family;          /* this and the next three: "" until the note has been read */
+    const char*        variant;
+    const char*        id;
+    const char*        version;
+    const char*        isa_need;        /* names of the CPU features it needs: "avx2 fma"; "" = none */
+    uint32_t           has_note;        /* 1: the fields from its note are valid */
+    uint16_t           abi_major, abi_minor_built, abi_minor_needed, tensor_layout;
+    uint32_t           flags;           /* TENON_NOTE_* */
+    uint32_t           arch;            /* TENON_ARCH_* */
+    uint32_t           rank;
+    uint32_t           n_steps;
+    uint32_t           n_devices;       /* that the plugin reported, refused ones included */
+    uint64_t           note_ns;         /* time to read the note */
+    uint64_t           load_ns;         /* time from dlopen to its last device */
+    ggml_backend_reg_t reg;             /* NULL unless loaded */
+} tenon_plugin_report;
+
+typedef struct tenon_plugin_device {
+    uint32_t           struct_size;
+    uint32_t           index;           /* of the plugin */
+    ggml_backend_dev_t device;          /* NULL when refused */
+    const char*        name;            /* as far as it is known */
+    const char*        refused;         /* why it cannot be used; "": it can */
+    const char*        hidden;          /* why applications do not see it; "": they do */
+} tenon_plugin_device;
+
+/* Loads one file. *out, unless NULL, gets its registration, which is the one it has if it was loaded
+ * before. On failure the text of tenon_last_error() begins with the state word. */
+GGML_API tenon_status tenon_plugin_load(const char* path, ggml_backend_reg_t* out);
+
+/* Takes a plugin out: its devices leave the registry. TENON_E_BUSY while a stream, buffer or event of
+ * it lives, TENON_E_NOT_FOUND for a registration that is none of ours. */
+GGML_API tenon_status tenon_plugin_unload(ggml_backend_reg_t reg);
+
+/* Registers a plugin that is linked into the program. */
+GGML_API tenon_status tenon_register_builtin(tenon_plugin_entry_fn entry);
+
+/* Looks at the files of the default directories, or of `directory` only, without loading any: usable
+ * ones become "candidate". */
+GGML_API tenon_status tenon_plugins_scan(const char* directory);
+
+/* Reports of every file seen so far, by family in load order, inside a family by rank, files that are
+ * no plugins last. A load may add reports anywhere. These functions load nothing; they answer during
+ * a load too. False: no such index. */
+GGML_API size_t tenon_plugin_count(void);
+GGML_API bool tenon_plugin_get(size_t index, tenon_plugin_report* out);
+GGML_API bool tenon_plugin_get_step(size_t index, size_t step, tenon_plugin_step* out);
+GGML_API bool tenon_plugin_get_device(size_t index, size_t device, tenon_plugin_device* out);
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+typedef struct tenon_setting {
+    uint32_t    struct_size;
+    uint32_t    known;  /* 0: the library reads no such key */
+    const char* key;    /* "probe", "variant.cpu", "cuda.graphs" */
+    const char* value;
+    const char* origin; /* "/etc/tenon/tenon.conf:4", "TENON_PROBE", "application", "default" */
+} tenon_setting;
+
+typedef struct tenon_settings_file {
+    uint32_t    struct_size;
+    uint32_t    n_keys;
+    const char* path;
+    const char* state; /* "ok", "missing", "unreadable", "ignored" (elevated privileges) */
+} tenon_settings_file;
+
+/* Sets an option for this process; it wins over environment and files. NULL takes it back. Options
+ * about finding plugins act on the next load. */
+GGML_API tenon_status tenon_setting_set(const char* key, const char* value);
+GGML_API const char* tenon_setting_value(const char* key); /* NULL when unset and without default */
+
+/* Every setting in effect with its origin, sorted by key, and the files it may come from. */
+GGML_API size_t tenon_setting_count(void);
+GGML_API bool tenon_setting_get(size_t index, tenon_setting* out);
+GGML_API bool tenon_settings_file_get(size_t index, tenon_settings_file* out);
+
+/* ---- directories ----------------------------------------------------------------------------- */
+
+typedef struct tenon_directory {
+    uint32_t    struct_size;
+    uint32_t    n_files; /* plugin files by name */
+    const char* path;
+    const char* origin;  /* "application", "TENON_PLUGIN_PATH", "TENON_PLUGIN_ADD_PATH",
+                          * "beside-library", "built-in", "user", a file of plugins.d, or
+                          * "GGML_BACKEND_PATH", whose path is a file */
+    const char* state;   /* "ok", "missing", "unreadable", "relative", "ignored" */
+    const char* detail;  /* for people, or "" */
+} tenon_directory;
+
+/* Where plugins are looked for now, in order; reads the directories, loads nothing. The count is
+ * what the indices of the next calls of this thread refer to. */
+GGML_API size_t tenon_directory_count(void);
+GGML_API bool tenon_directory_get(size_t index, tenon_directory* out);
+
+GGML_API const char* tenon_library_path(void); /* of the file this library was loaded from */
+GGML_API bool tenon_elevated(void);            /* set-id or capabilities: the environment is ignored */
+
+/* File of another library that answers to ggml's function names in this process; NULL: none. */
+GGML_API const char* tenon_other_copy(void);
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* The plugin's record of a device; its strings live until the plugin is unloaded. */
+GGML_API tenon_status tenon_device_describe(ggml_backend_dev_t device, tenon_device_info* out);
+
+/* Memory with its flags: bit 0, the free value is an estimate; bit 1, shared with the host. */
+GGML_API tenon_status tenon_device_memory(ggml_backend_dev_t device, tenon_memory_info* out);
+
+/* The device's own buffer types; a device without a default one uses the core's host memory. */
+GGML_API bool tenon_device_buffer_type(ggml_backend_dev_t device, size_t index,
+                                       tenon_buft_info* out);
+
+/* Whether the device, or else its plugin, offers an extension: "tenon.cost/1". */
+GGML_API bool tenon_device_has_extension(ggml_backend_dev_t device, const char* id);
+
+/* Asks a device about n nodes at once: supported or not, why not, and at what cost. Sources may be
+ * without data and buffer. out: n records. */
+GGML_API tenon_status tenon_device_query(ggml_backend_dev_t device,
+                                         const struct ggml_tensor* const* nodes, size_t n,
+                                         tenon_op_verdict* out, bool want_cost);
+
+/* ---- placement ------------------------------------------------------------------------------- */
+
+/* Where the scheduler put one node of the graph it split last, and why. `reason` is a stable word:
+ * "user" (the application pinned it), "weights" (a weight lives there), "input", "output" (it writes
+ * into memory that lives there), "only" (no other device supports it), "neighbour" (joins the nodes
+ * around it), "cheaper", "refused" (a preferred device said no: see detail), "memory", "fallback"
+ * (the last device of the list), "untrusted". */
+typedef struct tenon_placement_node {
+    uint32_t                  struct_size;
+    int32_t                   split;    /* index of its split; -1: a view, nothing runs */
+    const struct ggml_tensor* node;     /* the application's own, valid as long as its context */
+    const char*               op;       /* "MUL_MAT", "UNARY:SILU" */
+    ggml_backend_t            backend;
+    const char*               device;   /* name of the backend */
+    const char*               reason;
+    uint32_t                  n_copies; /* sources that are copied for it on every run */
+    uint32_t                  reserved0;
+    char                      name[160];   /* of the node */
+    char                      detail[224]; /* completes "because", or "" */
+} tenon_placement_node;
+
+typedef struct tenon_placement_split {
+    uint32_t       struct_size;
+    uint32_t       first_node; /* of the graph; views between two splits count with the earlier one */
+    uint32_t       n_nodes;
+    uint32_t       n_copies;   /* tensors copied to the split's device before it runs */
+    uint64_t       copy_bytes; /* of all of them */
+    ggml_backend_t backend;
+    const char*    device;
+} tenon_placement_split;
+
+/* Nodes of the graph that `sched` split last, 0 before; kept until the next graph or the reset after
+ * which a new one is split. A scheduler is used by one thread at a time. */
+GGML_API size_t tenon_placement_count(ggml_backend_sched_t sched);
+GGML_API bool tenon_placement_explain(ggml_backend_sched_t sched, size_t node,
+                                      tenon_placement_node* out);
+GGML_API bool tenon_placement_get_split(ggml_backend_sched_t sched, size_t split,
+                                        tenon_placement_split* out);
+
 #ifdef __cplusplus
 }
 #endif
