@@ -16,33 +16,13 @@
 #include <string_view>
 #include <vector>
 
-#include "ggml.h"
+#include "tools/text.h"
 
 namespace tenon::cli {
 
 namespace po = boost::program_options;
 
-// ---- ending the program -----------------------------------------------------------------------
-
-enum ExitCode : int {
-    kAnswered = 0,
-    kFailed = 1,       // the work could not be done
-    kUsage = 2,        // a mistake in the options
-    kUnknownName = 5,  // a device, type, plugin … that does not exist
-};
-
-// Ends the program with one line on stderr and an exit code.
-class Stop : public std::runtime_error {
-public:
-    Stop(int code, const std::string& text) : std::runtime_error(text), code_(code) {}
-    int code() const { return code_; }
-
-private:
-    int code_;
-};
-
-// A Stop with a text made like printf does.
-[[nodiscard]] Stop stop(int code, const char* fmt, ...) GGML_ATTRIBUTE_FORMAT(2, 3);
+// ---- the frame of a tool ----------------------------------------------------------------------
 
 // Runs `body`, turns what it throws into "name: text" on stderr, and flushes `stdout`; returns the
 // exit code (kFailed when stdout cannot take the output). After kUsage it points to --help.
@@ -65,26 +45,6 @@ po::variables_map parse(int argc, const char* const* argv, const po::options_des
 po::variables_map parse(const std::vector<std::string>& args,
                         const po::options_description& options,
                         const po::positional_options_description& positional = {});
-
-// The candidate closest to `word` (case ignored), "" when none is close enough to be meant.
-std::string nearest(std::string_view word, std::span<const std::string> candidates);
-
-// "a, b, c"; "none" for an empty list.
-std::string joined(std::span<const std::string> words);
-
-// Stop: "unknown device 'CUDA9', nearest is 'CUDA0'; valid: CPU, CUDA0".
-[[nodiscard]] Stop unknown_name(const char* what, std::string_view word,
-                                std::span<const std::string> valid, int code = kUnknownName);
-
-// The number in [min, max] that `text` is; throws Stop(kUsage) naming `option` otherwise.
-int64_t parse_integer(const char* option, const std::string& text, int64_t min, int64_t max);
-
-// The type called `name` (case ignored, retired types excluded); throws unknown_name otherwise.
-ggml_type parse_type(const std::string& name);
-std::vector<std::string> type_names();
-
-// Whether `text` matches `glob` ('*' any run, '?' one character), case ignored, '.' is plain.
-bool glob_match(std::string_view glob, std::string_view text);
 
 // ---- the terminal -----------------------------------------------------------------------------
 
@@ -164,12 +124,8 @@ private:
     bool drawn_ = false;
 };
 
-// ---- numbers and JSON -------------------------------------------------------------------------
-
-std::string bytes_text(uint64_t bytes);  // "138.2 GiB", "512 B"
-std::string count_text(uint64_t n);      // "1 234 567"
-std::string time_text(double seconds);   // "2.1 ms"
-std::string format(const char* fmt, ...) GGML_ATTRIBUTE_FORMAT(1, 2);
+// ---- JSON
+// ----------------------------------------------------------------------------------------
 
 // One document, UTF-8 (invalid text replaced), two spaces per level, newline at the end.
 void print_json(std::FILE* out, const nlohmann::ordered_json& document);

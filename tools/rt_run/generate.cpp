@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tools/cli.h"
+#include "tools/text.h"
 
 namespace rt_run {
 namespace {

@@ -6,7 +6,7 @@
 #include <cinttypes>
 
 #include "tenon/tenon.h"
-#include "tools/cli.h"
+#include "tools/text.h"
 #include "tools/rt_run/gguf_values.h"
 
 namespace rt_run {

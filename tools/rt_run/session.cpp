@@ -10,7 +10,7 @@
 
 #include "ggml-cpu.h"
 #include "tenon/tenon.h"
-#include "tools/cli.h"
+#include "tools/text.h"
 
 namespace rt_run {
 
