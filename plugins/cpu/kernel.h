@@ -1,7 +1,17 @@
 // What a CPU kernel is: which nodes it accepts, how much scratch it wants, and how one member of a
 // team computes its share. Kernels see tensors, their task and the workspace; nothing else.
+//
+// Writing one: a file kernels/<stem>.cpp with supports() and run() in an unnamed namespace and one
+// `extern constinit const Kernel kName{…}` at its end, declared and listed in kernels.cpp.
+// - supports() answers from types, shapes, strides and parameters only: data may be NULL. run() is
+//   only called for nodes that supports() accepted and whose result is not empty; sources may be.
+// - run() is called once per member with distinct task.ith < task.nth. Without barrier(), members
+//   run at different speeds. Results must not depend on nth.
+// - No allocation, no locks, no globals. Scratch comes from workspace().
+// - Loops over elements use the words of simd/simd.h and simd/vmath.h.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -25,31 +35,34 @@ constexpr Verdict no(uint32_t reason, const char* detail) { return {reason, deta
 // What the members of a team share while one node runs.
 struct Shared {
     static constexpr int kCounters = 4;
-    std::atomic<int64_t> next[kCounters];  // chunk counters, zero when the node starts
-    std::atomic<int32_t> failed;           // first failing status (tenon_status), 0 = none
-    const char* failure;                   // static text of it
+    std::atomic<int64_t> next[kCounters] = {};  // chunk counters, zero when the node starts
+    std::atomic<int32_t> failed = 0;            // first failing status (tenon_status), 0 = none
+    const char* failure = nullptr;              // static text of it
 };
 
 class Barrier;
 
 // One member's part in computing one node. Every member calls run() with its own Task.
 struct Task {
-    int32_t ith = 0;  // this member, 0 … nth-1
-    int32_t nth = 1;  // members that compute this node
-    void* workspace = nullptr;      // the same for all members, 64-byte aligned
-    size_t workspace_size = 0;      // bytes
+    int32_t ith = 0;            // this member, 0 … nth-1
+    int32_t nth = 1;            // members that compute this node
+    void* workspace = nullptr;  // the same for all members, 64-byte aligned
+    size_t workspace_size = 0;  // bytes, at least what the kernel's workspace() asked for
     Shared* shared = nullptr;
     Barrier* team_barrier = nullptr;
-    bool reference = false;         // no alternative fast paths
+    bool reference = false;  // no alternative fast paths
 
-    void barrier() const;           // all members wait for each other; nothing when nth is 1
+    // All members wait for each other; nothing when nth is 1. Every member must come here equally
+    // often. What was written before is visible after.
+    void barrier() const;
 
     // The next chunk of `counter` (0 … kCounters-1), 0 … : each number goes to one member only.
     int64_t next_chunk(int counter = 0) const {
         return shared->next[counter].fetch_add(1, std::memory_order_relaxed);
     }
 
-    // Data made the node impossible (an index out of range): the run ends with this text.
+    // Data made the node impossible (an index out of range): the run ends with this text. The
+    // member goes on as if nothing had happened, barriers included.
     void fail(tenon_status status, const char* static_text) const {
         int32_t none = 0;
         if (shared->failed.compare_exchange_strong(none, status)) shared->failure = static_text;
@@ -60,12 +73,74 @@ struct Kernel {
     ggml_op op;
     Verdict (*supports)(const ggml_tensor& node);
     void (*run)(const Task& task, const ggml_tensor& node);
-    // Scratch bytes for this node on n threads; NULL: none. May depend on shapes and types only.
+    // Scratch bytes for this node on n threads, grows with n; NULL: none. From shapes and types
+    // only.
     size_t (*workspace)(const ggml_tensor& node, int n_threads) = nullptr;
+    // Estimated time on one thread; decides whether the node is worth more than one, and goes into
+    // the verdict. NULL: bytes of sources and result at a fixed rate.
+    double (*cost_ns)(const ggml_tensor& node) = nullptr;
+    // Members that can take part, of n; NULL: all.
+    int (*members)(const ggml_tensor& node, int n_threads) = nullptr;
 };
 
 // Best first; for one op the first that says yes wins. NULL: nobody, *why has the last refusal.
 const Kernel* find_kernel(const ggml_tensor& node, Verdict* why = nullptr);
+
+double cost_ns(const Kernel& kernel, const ggml_tensor& node);
+
+// ---- types ------------------------------------------------------------------------------------
+
+struct TypeSize {
+    int64_t block = 0;  // elements per block; 0: no such type
+    size_t bytes = 0;   // per block
+};
+TypeSize type_size(ggml_type type);
+
+inline size_t row_bytes(ggml_type type, int64_t n) {
+    const TypeSize size = type_size(type);
+    return static_cast<size_t>(n / size.block) * size.bytes;
+}
+
+constexpr bool is_float_type(ggml_type type) {  // those that with_float_type takes
+    return type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
+}
+
+// fn.operator()<T>() with T = float, ggml_fp16_t or ggml_bf16_t: the only switch over float types.
+// False, and no call, for other types.
+template <class Fn>
+bool with_float_type(ggml_type type, Fn&& fn) {
+    switch (type) {
+        case GGML_TYPE_F32:
+            fn.template operator()<float>();
+            return true;
+        case GGML_TYPE_F16:
+            fn.template operator()<ggml_fp16_t>();
+            return true;
+        case GGML_TYPE_BF16:
+            fn.template operator()<ggml_bf16_t>();
+            return true;
+        default:
+            return false;
+    }
+}
+
+// ---- layout -----------------------------------------------------------------------------------
+
+// Elements (blocks) of a row follow each other; the other strides are free.
+inline bool has_dense_rows(const ggml_tensor& t) {
+    const TypeSize size = type_size(t.type);
+    return t.ne[0] == size.block || t.nb[0] == size.bytes;
+}
+inline bool is_contiguous(const ggml_tensor& t) {
+    const TypeSize size = type_size(t.type);
+    return tenon_is_contiguous(&t, size.block, size.bytes);
+}
+// Dense rows, and rows at a constant distance: a matrix of nrows rows.
+inline bool is_row_matrix(const ggml_tensor& t) {
+    if (!has_dense_rows(t)) return false;
+    return (t.ne[2] == 1 || t.nb[2] == t.ne[1] * t.nb[1]) &&
+           (t.ne[3] == 1 || t.nb[3] == t.ne[2] * t.ne[1] * t.nb[1]);
+}
 
 // ---- access to rows ---------------------------------------------------------------------------
 
@@ -73,6 +148,12 @@ template <class T>
 T* row(const ggml_tensor& t, int64_t i1, int64_t i2 = 0, int64_t i3 = 0) {
     return reinterpret_cast<T*>(static_cast<char*>(t.data) + i1 * t.nb[1] + i2 * t.nb[2] +
                                 i3 * t.nb[3]);
+}
+
+template <class T>
+T* element(const ggml_tensor& t, int64_t i0, int64_t i1, int64_t i2, int64_t i3) {
+    return reinterpret_cast<T*>(static_cast<char*>(t.data) + i0 * t.nb[0] + i1 * t.nb[1] +
+                                i2 * t.nb[2] + i3 * t.nb[3]);
 }
 
 template <class Params>
@@ -83,14 +164,16 @@ Params params_of(const ggml_tensor& node) {
     return p;
 }
 
+// ---- sharing work -----------------------------------------------------------------------------
+
 // This member's contiguous share [begin, end) of n items.
 struct Range {
     int64_t begin, end;
 };
 inline Range share(const Task& task, int64_t n) {
     const int64_t per = (n + task.nth - 1) / task.nth;
-    const int64_t begin = per * task.ith < n ? per * task.ith : n;
-    return {begin, begin + per < n ? begin + per : n};
+    const int64_t begin = std::min(per * task.ith, n);
+    return {begin, std::min(begin + per, n)};
 }
 
 // fn(i1, i2, i3) for this member's share of the rows of `t`.
@@ -98,7 +181,47 @@ template <class Fn>
 void for_each_row(const Task& task, const ggml_tensor& t, Fn&& fn) {
     const int64_t n1 = t.ne[1], n2 = t.ne[2];
     const Range r = share(task, n1 * n2 * t.ne[3]);
-    for (int64_t i = r.begin; i < r.end; ++i) fn(i % n1, i / n1 % n2, i / (n1 * n2));
+    if (r.begin >= r.end) return;
+    int64_t i1 = r.begin % n1, i2 = r.begin / n1 % n2, i3 = r.begin / (n1 * n2);
+    for (int64_t i = r.begin; i < r.end; ++i) {
+        fn(i1, i2, i3);
+        if (++i1 == n1) {
+            i1 = 0;
+            if (++i2 == n2) i2 = 0, ++i3;
+        }
+    }
+}
+
+// fn(begin, end, i1, i2, i3): like for_each_row, but a tensor with few, long rows is cut inside the
+// rows too. For element-wise work; pieces are whole cache lines of f32.
+template <class Fn>
+void for_each_piece(const Task& task, const ggml_tensor& t, Fn&& fn) {
+    const int64_t n0 = t.ne[0], n_rows = tenon_nrows(&t);
+    if (n_rows >= 4 * task.nth || n0 < 1024) {
+        for_each_row(task, t,
+                     [&](int64_t i1, int64_t i2, int64_t i3) { fn(int64_t{0}, n0, i1, i2, i3); });
+        return;
+    }
+    const int64_t n1 = t.ne[1], n2 = t.ne[2];
+    const int64_t per = (n0 + task.nth - 1) / task.nth;
+    const int64_t size = (per + 63) / 64 * 64;
+    const int64_t begin = std::min(size * task.ith, n0), end = std::min(begin + size, n0);
+    if (begin >= end) return;
+    for (int64_t i = 0; i < n_rows; ++i) fn(begin, end, i % n1, i / n1 % n2, i / (n1 * n2));
+}
+
+// fn(begin, end) for chunks of `size` items of n, handed out as members become free. Uses `counter`
+// of the task, which starts at 0 once per node.
+template <class Fn>
+void for_each_chunk(const Task& task, int64_t n, int64_t size, Fn&& fn, int counter = 0) {
+    if (task.nth == 1) {
+        if (n > 0) fn(int64_t{0}, n);
+        return;
+    }
+    const int64_t n_chunks = (n + size - 1) / size;
+    for (int64_t c = task.next_chunk(counter); c < n_chunks; c = task.next_chunk(counter)) {
+        fn(c * size, std::min(c * size + size, n));
+    }
 }
 
 }  // namespace tenon::cpu

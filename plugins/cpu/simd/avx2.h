@@ -1,0 +1,188 @@
+// The SIMD words for AVX2 with FMA and F16C: eight lanes. scalar.h says what each word means.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "plugins/cpu/simd/half.h"
+
+namespace tenon::cpu::simd {
+
+struct f32 {
+    __m256 v;
+    static constexpr int lanes = 8;
+};
+struct i32 {
+    __m256i v;
+};
+struct mask {
+    __m256 v;
+};
+struct f64x {  // the lanes of an f32, widened
+    __m256d lo, hi;
+};
+
+// ---- memory -----------------------------------------------------------------------------------
+
+inline f32 load(const float* p) { return {_mm256_loadu_ps(p)}; }
+inline f32 load(const ggml_fp16_t* p) {
+    return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+inline f32 load(const ggml_bf16_t* p) {
+    const __m128i h = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16))};
+}
+inline void store(float* p, f32 a) { _mm256_storeu_ps(p, a.v); }
+inline void store(ggml_fp16_t* p, f32 a) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                     _mm256_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT));
+}
+inline void store(ggml_bf16_t* p, f32 a) {
+    const __m256i u = _mm256_castps_si256(a.v);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
+    const __m256i rounded = _mm256_srli_epi32(
+        _mm256_add_epi32(u, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+    const __m256i quiet = _mm256_or_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(0x40));
+    const __m256 nan = _mm256_cmp_ps(a.v, a.v, _CMP_UNORD_Q);
+    const __m256i r = _mm256_blendv_epi8(rounded, quiet, _mm256_castps_si256(nan));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                     _mm_packus_epi32(_mm256_castsi256_si128(r), _mm256_extracti128_si256(r, 1)));
+}
+inline __m256i first_lanes(int n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+inline f32 load_some(const float* p, int n) { return {_mm256_maskload_ps(p, first_lanes(n))}; }
+inline void store_some(float* p, f32 a, int n) { _mm256_maskstore_ps(p, first_lanes(n), a.v); }
+
+// ---- lanes ------------------------------------------------------------------------------------
+
+inline f32 splat(float x) { return {_mm256_set1_ps(x)}; }
+inline i32 splat(int32_t x) { return {_mm256_set1_epi32(x)}; }
+
+inline f32 add(f32 a, f32 b) { return {_mm256_add_ps(a.v, b.v)}; }
+inline f32 sub(f32 a, f32 b) { return {_mm256_sub_ps(a.v, b.v)}; }
+inline f32 mul(f32 a, f32 b) { return {_mm256_mul_ps(a.v, b.v)}; }
+inline f32 div(f32 a, f32 b) { return {_mm256_div_ps(a.v, b.v)}; }
+inline f32 fma(f32 a, f32 b, f32 c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+inline f32 fnma(f32 a, f32 b, f32 c) { return {_mm256_fnmadd_ps(a.v, b.v, c.v)}; }
+inline f32 min(f32 a, f32 b) { return {_mm256_min_ps(a.v, b.v)}; }
+inline f32 max(f32 a, f32 b) { return {_mm256_max_ps(a.v, b.v)}; }
+
+inline i32 add(i32 a, i32 b) { return {_mm256_add_epi32(a.v, b.v)}; }
+inline i32 sub(i32 a, i32 b) { return {_mm256_sub_epi32(a.v, b.v)}; }
+inline i32 bit_and(i32 a, i32 b) { return {_mm256_and_si256(a.v, b.v)}; }
+inline i32 bit_or(i32 a, i32 b) { return {_mm256_or_si256(a.v, b.v)}; }
+inline i32 bit_xor(i32 a, i32 b) { return {_mm256_xor_si256(a.v, b.v)}; }
+template <int n>
+i32 shift_left(i32 a) {
+    return {_mm256_slli_epi32(a.v, n)};
+}
+template <int n>
+i32 shift_right(i32 a) {
+    return {_mm256_srai_epi32(a.v, n)};
+}
+
+inline i32 bits(f32 a) { return {_mm256_castps_si256(a.v)}; }
+inline f32 from_bits(i32 a) { return {_mm256_castsi256_ps(a.v)}; }
+inline f32 to_float(i32 a) { return {_mm256_cvtepi32_ps(a.v)}; }
+inline i32 to_int(f32 a) { return {_mm256_cvtps_epi32(a.v)}; }
+inline i32 to_int_trunc(f32 a) { return {_mm256_cvttps_epi32(a.v)}; }
+
+inline f32 abs(f32 a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v)}; }
+inline f32 neg(f32 a) { return {_mm256_xor_ps(_mm256_set1_ps(-0.0f), a.v)}; }
+inline f32 copy_sign(f32 magnitude, f32 sign) {
+    const __m256 bit = _mm256_set1_ps(-0.0f);
+    return {_mm256_or_ps(_mm256_andnot_ps(bit, magnitude.v), _mm256_and_ps(bit, sign.v))};
+}
+inline f32 sqrt(f32 a) { return {_mm256_sqrt_ps(a.v)}; }
+
+// ---- comparison -------------------------------------------------------------------------------
+
+inline mask less(f32 a, f32 b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }
+inline mask less_equal(f32 a, f32 b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ)}; }
+inline mask equal(f32 a, f32 b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_EQ_OQ)}; }
+inline f32 select(mask m, f32 yes, f32 no) { return {_mm256_blendv_ps(no.v, yes.v, m.v)}; }
+inline bool any(mask m) { return _mm256_movemask_ps(m.v) != 0; }
+
+// ---- rounding to whole numbers ----------------------------------------------------------------
+
+inline f32 round_even(f32 a) {
+    return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+inline f32 trunc(f32 a) { return {_mm256_round_ps(a.v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)}; }
+inline f32 floor(f32 a) { return {_mm256_floor_ps(a.v)}; }
+inline f32 ceil(f32 a) { return {_mm256_ceil_ps(a.v)}; }
+
+// ---- across lanes -----------------------------------------------------------------------------
+
+inline float sum(f32 a) {
+    __m128 x = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
+}
+inline float max_of(f32 a) {
+    __m128 x = _mm_max_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
+}
+inline f64x add_wide(f64x acc, f32 a) {
+    return {_mm256_add_pd(acc.lo, _mm256_cvtps_pd(_mm256_castps256_ps128(a.v))),
+            _mm256_add_pd(acc.hi, _mm256_cvtps_pd(_mm256_extractf128_ps(a.v, 1)))};
+}
+inline f64x add(f64x a, f64x b) { return {_mm256_add_pd(a.lo, b.lo), _mm256_add_pd(a.hi, b.hi)}; }
+inline double sum(f64x a) {
+    const __m256d x = _mm256_add_pd(a.lo, a.hi);
+    const __m128d y = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(y, _mm_unpackhi_pd(y, y)));
+}
+
+// ---- blocks of 32 bytes -----------------------------------------------------------------------
+
+struct i8x32 {
+    __m256i v;
+};
+struct i32x8 {
+    __m256i v;
+};
+using f32x8 = f32;
+
+inline i8x32 load_i8(const void* p) { return {_mm256_loadu_si256(static_cast<const __m256i*>(p))}; }
+inline i8x32 load_u4(const void* p) {
+    const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(p));
+    const __m256i both = _mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes);
+    return {_mm256_and_si256(both, _mm256_set1_epi8(15))};
+}
+inline i8x32 sub(i8x32 a, int8_t b) { return {_mm256_sub_epi8(a.v, _mm256_set1_epi8(b))}; }
+inline i8x32 look_up(const int8_t table[16], i8x32 codes) {
+    const __m128i t = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+    return {_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(t), codes.v)};
+}
+inline i32x8 dot(i8x32 w, i8x32 y) {
+    // |w| <= 128 and |y| <= 127, so that a pair of products stays below 2^15.
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w.v), _mm256_sign_epi8(y.v, w.v));
+    return {_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))};
+}
+inline f32x8 fma(i32x8 a, float scale, f32x8 acc) {
+    return {_mm256_fmadd_ps(_mm256_cvtepi32_ps(a.v), _mm256_set1_ps(scale), acc.v)};
+}
+inline int32_t store_i8(int8_t* p, const float* x, float scale) {
+    const __m256 s = _mm256_set1_ps(scale);
+    const __m256i a = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x), s));
+    const __m256i b = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8), s));
+    const __m256i c = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 16), s));
+    const __m256i d = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 24), s));
+    const __m256i total = _mm256_add_epi32(_mm256_add_epi32(a, b), _mm256_add_epi32(c, d));
+    const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+    // The packs work in halves: put the runs of four bytes back in order.
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permutevar8x32_epi32(bytes, order));
+    __m128i t = _mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
+    t = _mm_add_epi32(t, _mm_unpackhi_epi64(t, t));
+    return _mm_cvtsi128_si32(_mm_add_epi32(t, _mm_shuffle_epi32(t, 1)));
+}
+
+inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+
+}  // namespace tenon::cpu::simd

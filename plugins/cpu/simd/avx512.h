@@ -1,0 +1,179 @@
+// The SIMD words for AVX-512 (F, BW, VL, DQ, VNNI): sixteen lanes. scalar.h says what each word
+// means.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "plugins/cpu/simd/half.h"
+
+namespace tenon::cpu::simd {
+
+struct f32 {
+    __m512 v;
+    static constexpr int lanes = 16;
+};
+struct i32 {
+    __m512i v;
+};
+struct mask {
+    __mmask16 v;
+};
+struct f64x {  // the lanes of an f32, widened
+    __m512d lo, hi;
+};
+
+// ---- memory -----------------------------------------------------------------------------------
+
+inline f32 load(const float* p) { return {_mm512_loadu_ps(p)}; }
+inline f32 load(const ggml_fp16_t* p) {
+    return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+}
+inline f32 load(const ggml_bf16_t* p) {
+    const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16))};
+}
+inline void store(float* p, f32 a) { _mm512_storeu_ps(p, a.v); }
+inline void store(ggml_fp16_t* p, f32 a) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT));
+}
+inline void store(ggml_bf16_t* p, f32 a) {
+    const __m512i u = _mm512_castps_si512(a.v);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
+    const __m512i rounded = _mm512_srli_epi32(
+        _mm512_add_epi32(u, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
+    const __m512i quiet = _mm512_or_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(0x40));
+    const __mmask16 nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtepi32_epi16(_mm512_mask_blend_epi32(nan, rounded, quiet)));
+}
+inline __mmask16 first_lanes(int n) { return static_cast<__mmask16>((1u << n) - 1u); }
+inline f32 load_some(const float* p, int n) { return {_mm512_maskz_loadu_ps(first_lanes(n), p)}; }
+inline void store_some(float* p, f32 a, int n) { _mm512_mask_storeu_ps(p, first_lanes(n), a.v); }
+
+// ---- lanes ------------------------------------------------------------------------------------
+
+inline f32 splat(float x) { return {_mm512_set1_ps(x)}; }
+inline i32 splat(int32_t x) { return {_mm512_set1_epi32(x)}; }
+
+inline f32 add(f32 a, f32 b) { return {_mm512_add_ps(a.v, b.v)}; }
+inline f32 sub(f32 a, f32 b) { return {_mm512_sub_ps(a.v, b.v)}; }
+inline f32 mul(f32 a, f32 b) { return {_mm512_mul_ps(a.v, b.v)}; }
+inline f32 div(f32 a, f32 b) { return {_mm512_div_ps(a.v, b.v)}; }
+inline f32 fma(f32 a, f32 b, f32 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+inline f32 fnma(f32 a, f32 b, f32 c) { return {_mm512_fnmadd_ps(a.v, b.v, c.v)}; }
+inline f32 min(f32 a, f32 b) { return {_mm512_min_ps(a.v, b.v)}; }
+inline f32 max(f32 a, f32 b) { return {_mm512_max_ps(a.v, b.v)}; }
+
+inline i32 add(i32 a, i32 b) { return {_mm512_add_epi32(a.v, b.v)}; }
+inline i32 sub(i32 a, i32 b) { return {_mm512_sub_epi32(a.v, b.v)}; }
+inline i32 bit_and(i32 a, i32 b) { return {_mm512_and_si512(a.v, b.v)}; }
+inline i32 bit_or(i32 a, i32 b) { return {_mm512_or_si512(a.v, b.v)}; }
+inline i32 bit_xor(i32 a, i32 b) { return {_mm512_xor_si512(a.v, b.v)}; }
+template <int n>
+i32 shift_left(i32 a) {
+    return {_mm512_slli_epi32(a.v, n)};
+}
+template <int n>
+i32 shift_right(i32 a) {
+    return {_mm512_srai_epi32(a.v, n)};
+}
+
+inline i32 bits(f32 a) { return {_mm512_castps_si512(a.v)}; }
+inline f32 from_bits(i32 a) { return {_mm512_castsi512_ps(a.v)}; }
+inline f32 to_float(i32 a) { return {_mm512_cvtepi32_ps(a.v)}; }
+inline i32 to_int(f32 a) { return {_mm512_cvtps_epi32(a.v)}; }
+inline i32 to_int_trunc(f32 a) { return {_mm512_cvttps_epi32(a.v)}; }
+
+inline f32 abs(f32 a) { return {_mm512_abs_ps(a.v)}; }
+inline f32 neg(f32 a) { return {_mm512_xor_ps(_mm512_set1_ps(-0.0f), a.v)}; }
+inline f32 copy_sign(f32 magnitude, f32 sign) {
+    const __m512 bit = _mm512_set1_ps(-0.0f);
+    return {_mm512_or_ps(_mm512_andnot_ps(bit, magnitude.v), _mm512_and_ps(bit, sign.v))};
+}
+inline f32 sqrt(f32 a) { return {_mm512_sqrt_ps(a.v)}; }
+
+// ---- comparison -------------------------------------------------------------------------------
+
+inline mask less(f32 a, f32 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
+inline mask less_equal(f32 a, f32 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ)}; }
+inline mask equal(f32 a, f32 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)}; }
+inline f32 select(mask m, f32 yes, f32 no) { return {_mm512_mask_blend_ps(m.v, no.v, yes.v)}; }
+inline bool any(mask m) { return m.v != 0; }
+
+// ---- rounding to whole numbers ----------------------------------------------------------------
+
+inline f32 round_even(f32 a) {
+    return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+inline f32 trunc(f32 a) {
+    return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)};
+}
+inline f32 floor(f32 a) {
+    return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
+inline f32 ceil(f32 a) {
+    return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)};
+}
+
+// ---- across lanes -----------------------------------------------------------------------------
+
+inline float sum(f32 a) { return _mm512_reduce_add_ps(a.v); }
+inline float max_of(f32 a) { return _mm512_reduce_max_ps(a.v); }
+inline f64x add_wide(f64x acc, f32 a) {
+    return {_mm512_add_pd(acc.lo, _mm512_cvtps_pd(_mm512_castps512_ps256(a.v))),
+            _mm512_add_pd(acc.hi, _mm512_cvtps_pd(_mm512_extractf32x8_ps(a.v, 1)))};
+}
+inline f64x add(f64x a, f64x b) { return {_mm512_add_pd(a.lo, b.lo), _mm512_add_pd(a.hi, b.hi)}; }
+inline double sum(f64x a) { return _mm512_reduce_add_pd(_mm512_add_pd(a.lo, a.hi)); }
+
+// ---- blocks of 32 bytes -----------------------------------------------------------------------
+
+struct i8x32 {
+    __m256i v;
+};
+struct i32x8 {
+    __m256i v;
+};
+struct f32x8 {
+    __m256 v;
+};
+
+inline i8x32 load_i8(const void* p) { return {_mm256_loadu_si256(static_cast<const __m256i*>(p))}; }
+inline i8x32 load_u4(const void* p) {
+    const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(p));
+    const __m256i both = _mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes);
+    return {_mm256_and_si256(both, _mm256_set1_epi8(15))};
+}
+inline i8x32 sub(i8x32 a, int8_t b) { return {_mm256_sub_epi8(a.v, _mm256_set1_epi8(b))}; }
+inline i8x32 look_up(const int8_t table[16], i8x32 codes) {
+    const __m128i t = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+    return {_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(t), codes.v)};
+}
+inline i32x8 dot(i8x32 w, i8x32 y) {
+    return {_mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_abs_epi8(w.v),
+                                _mm256_sign_epi8(y.v, w.v))};
+}
+inline f32x8 fma(i32x8 a, float scale, f32x8 acc) {
+    return {_mm256_fmadd_ps(_mm256_cvtepi32_ps(a.v), _mm256_set1_ps(scale), acc.v)};
+}
+inline float sum(f32x8 a) {
+    __m128 x = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
+}
+inline int32_t store_i8(int8_t* p, const float* x, float scale) {
+    const __m512 s = _mm512_set1_ps(scale);
+    const __m512i a = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), s));
+    const __m512i b = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), s));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 16), _mm512_cvtepi32_epi8(b));
+    return _mm512_reduce_add_epi32(_mm512_add_epi32(a, b));
+}
+
+inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+
+}  // namespace tenon::cpu::simd

@@ -1,0 +1,222 @@
+// The SIMD words without an instruction set: this header defines what each word means. It uses the
+// compiler's portable vectors of four, which become SSE on x86-64 and NEON on arm64.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "plugins/cpu/simd/half.h"
+
+namespace tenon::cpu::simd {
+
+typedef float v4f __attribute__((vector_size(16)));
+typedef int32_t v4i __attribute__((vector_size(16)));
+typedef uint32_t v4u __attribute__((vector_size(16)));
+typedef double v2d __attribute__((vector_size(16)));
+
+struct f32 {
+    v4f v;
+    static constexpr int lanes = 4;
+};
+struct i32 {
+    v4i v;
+};
+struct mask {  // every lane all ones or all zeros
+    v4i v;
+};
+struct f64x {  // the lanes of an f32, widened
+    v2d lo, hi;
+};
+
+// ---- memory: no alignment needed --------------------------------------------------------------
+
+inline f32 load(const float* p) {
+    f32 r;
+    std::memcpy(&r.v, p, sizeof r.v);
+    return r;
+}
+inline f32 load(const ggml_fp16_t* p) {
+    return {
+        v4f{half_to_float(p[0]), half_to_float(p[1]), half_to_float(p[2]), half_to_float(p[3])}};
+}
+inline f32 load(const ggml_bf16_t* p) {
+    return {v4f{bfloat_to_float(p[0]), bfloat_to_float(p[1]), bfloat_to_float(p[2]),
+                bfloat_to_float(p[3])}};
+}
+inline void store(float* p, f32 a) { std::memcpy(p, &a.v, sizeof a.v); }
+inline void store(ggml_fp16_t* p, f32 a) {
+    for (int k = 0; k < 4; ++k) p[k] = float_to_half(a.v[k]);
+}
+inline void store(ggml_bf16_t* p, f32 a) {
+    for (int k = 0; k < 4; ++k) p[k] = float_to_bfloat(a.v[k]);
+}
+// The first n lanes, 0 <= n <= lanes; nothing beyond them is touched. The others read as 0.
+inline f32 load_some(const float* p, int n) {
+    f32 r{};
+    for (int k = 0; k < n; ++k) r.v[k] = p[k];
+    return r;
+}
+inline void store_some(float* p, f32 a, int n) {
+    for (int k = 0; k < n; ++k) p[k] = a.v[k];
+}
+
+// ---- lanes ------------------------------------------------------------------------------------
+
+inline f32 splat(float x) { return {v4f{x, x, x, x}}; }
+inline i32 splat(int32_t x) { return {v4i{x, x, x, x}}; }
+
+inline f32 add(f32 a, f32 b) { return {a.v + b.v}; }
+inline f32 sub(f32 a, f32 b) { return {a.v - b.v}; }
+inline f32 mul(f32 a, f32 b) { return {a.v * b.v}; }
+inline f32 div(f32 a, f32 b) { return {a.v / b.v}; }
+inline f32 fma(f32 a, f32 b, f32 c) { return {a.v * b.v + c.v}; }   // a*b + c; one rounding or two
+inline f32 fnma(f32 a, f32 b, f32 c) { return {c.v - a.v * b.v}; }  // c - a*b
+// When one is NaN the result is b, as in (a < b ? a : b).
+inline f32 min(f32 a, f32 b) { return {a.v < b.v ? a.v : b.v}; }
+inline f32 max(f32 a, f32 b) { return {a.v > b.v ? a.v : b.v}; }
+
+inline i32 add(i32 a, i32 b) {
+    return {reinterpret_cast<v4i>(reinterpret_cast<v4u>(a.v) + reinterpret_cast<v4u>(b.v))};
+}
+inline i32 sub(i32 a, i32 b) {
+    return {reinterpret_cast<v4i>(reinterpret_cast<v4u>(a.v) - reinterpret_cast<v4u>(b.v))};
+}
+inline i32 bit_and(i32 a, i32 b) { return {a.v & b.v}; }
+inline i32 bit_or(i32 a, i32 b) { return {a.v | b.v}; }
+inline i32 bit_xor(i32 a, i32 b) { return {a.v ^ b.v}; }
+template <int n>
+i32 shift_left(i32 a) {
+    return {reinterpret_cast<v4i>(reinterpret_cast<v4u>(a.v) << n)};
+}
+template <int n>
+i32 shift_right(i32 a) {  // arithmetic
+    return {a.v >> n};
+}
+
+inline i32 bits(f32 a) { return {reinterpret_cast<v4i>(a.v)}; }
+inline f32 from_bits(i32 a) { return {reinterpret_cast<v4f>(a.v)}; }
+inline f32 to_float(i32 a) { return {__builtin_convertvector(a.v, v4f)}; }
+inline i32 to_int_trunc(f32 a) { return {__builtin_convertvector(a.v, v4i)}; }
+
+inline f32 abs(f32 a) { return from_bits(bit_and(bits(a), splat(0x7fffffff))); }
+inline f32 neg(f32 a) { return from_bits(bit_xor(bits(a), splat(INT32_MIN))); }
+inline f32 copy_sign(f32 magnitude, f32 sign) {
+    return from_bits(
+        bit_or(bit_and(bits(magnitude), splat(0x7fffffff)), bit_and(bits(sign), splat(INT32_MIN))));
+}
+inline f32 sqrt(f32 a) {
+    for (int k = 0; k < 4; ++k) a.v[k] = std::sqrt(a.v[k]);
+    return a;
+}
+
+// ---- comparison: false when either is NaN -----------------------------------------------------
+
+inline mask less(f32 a, f32 b) { return {a.v < b.v}; }
+inline mask less_equal(f32 a, f32 b) { return {a.v <= b.v}; }
+inline mask equal(f32 a, f32 b) { return {a.v == b.v}; }
+inline f32 select(mask m, f32 yes, f32 no) { return {m.v ? yes.v : no.v}; }
+inline bool any(mask m) { return (m.v[0] | m.v[1] | m.v[2] | m.v[3]) != 0; }
+
+// ---- rounding to whole numbers ----------------------------------------------------------------
+
+inline f32 round_even(f32 a) {  // nearest, ties to even
+    // Beyond 2^23 every f32 is whole; below, adding 2^23 leaves no room for a fraction.
+    const f32 big = copy_sign(splat(0x1p23f), a);
+    const f32 rounded = copy_sign(sub(add(a, big), big), a);
+    return select(less(abs(a), splat(0x1p23f)), rounded, a);
+}
+inline f32 trunc(f32 a) {
+    const f32 whole =
+        copy_sign(to_float(to_int_trunc(select(less(abs(a), splat(0x1p23f)), a, splat(0.0f)))), a);
+    return select(less(abs(a), splat(0x1p23f)), whole, a);
+}
+inline f32 floor(f32 a) {
+    const f32 t = trunc(a);
+    return select(less(a, t), sub(t, splat(1.0f)), t);
+}
+inline f32 ceil(f32 a) {
+    const f32 t = trunc(a);
+    return select(less(t, a), copy_sign(add(t, splat(1.0f)), a), t);
+}
+inline i32 to_int(f32 a) { return to_int_trunc(round_even(a)); }  // nearest even; |a| < 2^31
+
+// ---- across lanes -----------------------------------------------------------------------------
+
+inline float sum(f32 a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
+inline float max_of(f32 a) {
+    const float x = a.v[0] > a.v[2] ? a.v[0] : a.v[2];
+    const float y = a.v[1] > a.v[3] ? a.v[1] : a.v[3];
+    return x > y ? x : y;
+}
+inline f64x add_wide(f64x acc, f32 a) {
+    return {acc.lo + v2d{a.v[0], a.v[1]}, acc.hi + v2d{a.v[2], a.v[3]}};
+}
+inline f64x add(f64x a, f64x b) { return {a.lo + b.lo, a.hi + b.hi}; }
+inline double sum(f64x a) { return (a.lo[0] + a.hi[0]) + (a.lo[1] + a.hi[1]); }
+
+// ---- blocks of 32 bytes, for the dot products of quantised rows ---------------------------------
+
+struct i8x32 {
+    int8_t v[32];
+};
+struct i32x8 {
+    int32_t v[8];
+};
+struct f32x8 {
+    float v[8];
+};
+inline i8x32 load_i8(const void* p) {
+    i8x32 r;
+    std::memcpy(r.v, p, 32);
+    return r;
+}
+// 16 bytes are 32 codes 0 … 15: the low nibbles are elements 0 … 15, the high ones 16 … 31.
+inline i8x32 load_u4(const void* p) {
+    const uint8_t* q = static_cast<const uint8_t*>(p);
+    i8x32 r;
+    for (int k = 0; k < 16; ++k) {
+        r.v[k] = static_cast<int8_t>(q[k] & 15);
+        r.v[k + 16] = static_cast<int8_t>(q[k] >> 4);
+    }
+    return r;
+}
+inline i8x32 sub(i8x32 a, int8_t b) {
+    for (int8_t& x : a.v) x = static_cast<int8_t>(x - b);
+    return a;
+}
+inline i8x32 look_up(const int8_t table[16], i8x32 codes) {  // codes 0 … 15
+    for (int8_t& x : codes.v) x = table[x];
+    return codes;
+}
+// Lane l is the sum of w[k]*y[k] over k = 4l … 4l+3, exactly. y must not contain -128.
+inline i32x8 dot(i8x32 w, i8x32 y) {
+    i32x8 r;
+    for (int l = 0; l < 8; ++l) {
+        int32_t s = 0;
+        for (int k = 4 * l; k < 4 * l + 4; ++k) s += int32_t{w.v[k]} * y.v[k];
+        r.v[l] = s;
+    }
+    return r;
+}
+inline f32x8 fma(i32x8 a, float scale, f32x8 acc) {  // acc + a*scale
+    for (int l = 0; l < 8; ++l) acc.v[l] += static_cast<float>(a.v[l]) * scale;
+    return acc;
+}
+inline float sum(f32x8 a) {
+    return ((a.v[0] + a.v[4]) + (a.v[2] + a.v[6])) + ((a.v[1] + a.v[5]) + (a.v[3] + a.v[7]));
+}
+// Stores lanes 0 … 31 of 8 vectors, given as f32 values already scaled, as signed bytes: nearest
+// even. |x| <= 127. Writes 32 bytes; returns their sum.
+inline int32_t store_i8(int8_t* p, const float* x, float scale) {
+    int32_t total = 0;
+    for (int k = 0; k < 32; ++k) {
+        p[k] = static_cast<int8_t>(std::nearbyint(x[k] * scale));
+        total += p[k];
+    }
+    return total;
+}
+
+inline void prefetch(const void* p) { __builtin_prefetch(p); }
+
+}  // namespace tenon::cpu::simd
