@@ -14,3 +14,31 @@ function(tenon_add_test name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}")
 endfunction()
+
+# Where plugins that exist for the tests only are built.
+set(TENON_TEST_PLUGIN_DIR ${PROJECT_BINARY_DIR}/tests/plugins)
+
+# The CPU variants of the target architecture.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(TENON_CPU_VARIANTS neon)
+else()
+  set(TENON_CPU_VARIANTS x64 avx2 avx512)
+endif()
+
+# tenon_discover_variants(<program> LABELS … [ENVIRONMENT …] [TIMEOUT seconds]): the tests of a
+# GoogleTest program once per CPU variant, as "<variant>/<test>". The program checks that the
+# variant asked for is the one in use (tests/variant.h) and skips where the machine lacks it.
+function(tenon_discover_variants program)
+  cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_compile_definitions(${program} PRIVATE TENON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
+  foreach(variant ${TENON_CPU_VARIANTS})
+    gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${variant}/"
+      TEST_LIST ${program}_${variant}
+      PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+                 ENVIRONMENT "TENON_CPU_VARIANT=${variant};${arg_ENVIRONMENT}")
+  endforeach()
+endfunction()

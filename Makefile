@@ -1,0 +1,36 @@
+# For people: everything from a fresh checkout. The build itself is CMake's (see CMakePresets.json).
+#
+#   make run       set up, build, list the devices, let the bundled model tell a story
+#   make test      set up, build, run the tests
+#   make build     set up, build
+#   make asan      the tests under AddressSanitizer and UBSan
+#
+# JOBS=n limits parallel compilation.
+
+PRESET ?= dev
+BUILD  := build/$(PRESET)
+JOBS   ?= $(shell nproc)
+MODEL  := tests/data/stories260K.gguf
+# In CI every part must be there; elsewhere a missing cross compiler only skips the arm64 tests.
+ARM64  ?= $(if $(shell command -v aarch64-linux-gnu-g++)$(CI),yes,)
+
+.PHONY: run test build asan setup
+
+setup:
+	@sh packaging/setup-debian.sh
+
+build: setup
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) --parallel $(JOBS)
+
+run: build
+	$(BUILD)/bin/rt-info
+	$(BUILD)/bin/rt-run $(MODEL) -p "Once upon a time" -n 64 --temp 0
+
+test: build
+	ctest --preset $(PRESET) --parallel $(JOBS)
+
+asan: setup
+	cmake --preset asan
+	cmake --build --preset asan --parallel $(JOBS)
+	ctest --preset asan --parallel $(JOBS)

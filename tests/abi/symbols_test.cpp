@@ -1,0 +1,147 @@
+// What the built files export and import, read with the linker's own tools.
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "ggml.h"
+#include "tenon/plugin.h"
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& command) {
+    std::vector<std::string> lines;
+    std::FILE* pipe = popen(command.c_str(), "r");
+    if (!pipe) return lines;
+    char line[4096];
+    while (std::fgets(line, sizeof line, pipe)) {
+        std::string text = line;
+        text.erase(text.find_last_not_of('\n') + 1);
+        lines.push_back(text);
+    }
+    EXPECT_EQ(pclose(pipe), 0) << command;
+    return lines;
+}
+
+// Last words of the lines nm prints: the symbols, without their versions.
+std::set<std::string> symbols(const std::string& file, const std::string& which) {
+    std::set<std::string> names;
+    for (const std::string& line :
+         lines_of(std::string(TENON_NM) + " -D " + which + " '" + file + "'")) {
+        std::string name = line.substr(line.rfind(' ') + 1);
+        names.insert(name.substr(0, name.find('@')));
+    }
+    return names;
+}
+
+std::vector<std::string> plugins() {
+    std::vector<std::string> files;
+    std::stringstream list(TENON_PLUGIN_FILES);
+    for (std::string file; std::getline(list, file, ':');) files.push_back(file);
+    return files;
+}
+
+std::string read(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Names declared with GGML_API or GGML_BACKEND_API in a public header.
+std::set<std::string> declared(const std::string& header) {
+    std::string text =
+        std::regex_replace(read(header), std::regex("/\\*[^]*?\\*/|//[^\n]*|#[^\n]*"), "");
+    std::set<std::string> names;
+    const std::regex function("GGML_(?:BACKEND_)?API\\s[^;()]*?\\b(\\w+)\\s*\\(");
+    for (std::sregex_iterator it(text.begin(), text.end(), function), end; it != end; ++it) {
+        names.insert((*it)[1]);
+    }
+    return names;
+}
+
+TEST(Plugin, ExportsOneSymbolOnly) {
+    ASSERT_FALSE(plugins().empty());
+    for (const std::string& file : plugins()) {
+        EXPECT_EQ(symbols(file, "--defined-only"), std::set<std::string>{"tenon_plugin_entry_v1"})
+            << file;
+    }
+}
+
+TEST(Plugin, NeedsNoSymbolOfTheCore) {
+    const std::set<std::string> core = symbols(TENON_LIBRARY, "--defined-only");
+    for (const std::string& file : plugins()) {
+        for (const std::string& name : symbols(file, "--undefined-only")) {
+            EXPECT_FALSE(core.count(name)) << file << " needs " << name;
+            EXPECT_FALSE(std::regex_search(name, std::regex("^(ggml|gguf|tenon)_")))
+                << file << " needs " << name;
+        }
+    }
+}
+
+TEST(Plugin, NeedsNoLibraryBeyondTheLanguageRuntime) {
+#ifdef TENON_SANITIZED
+    GTEST_SKIP() << "a sanitizer build links the sanitizer's runtime";
+#endif
+    const std::regex allowed("lib(c|m|stdc\\+\\+|gcc_s|pthread|dl)\\.so\\.[0-9]+|ld-linux.*");
+    for (const std::string& file : plugins()) {
+        for (const std::string& line :
+             lines_of(std::string(TENON_READELF) + " -d '" + file + "'")) {
+            std::smatch match;
+            if (std::regex_search(line, match, std::regex("\\(NEEDED\\).*\\[(.*)\\]"))) {
+                EXPECT_TRUE(std::regex_match(match[1].str(), allowed))
+                    << file << " needs " << match[1];
+            }
+            EXPECT_EQ(line.find("(SONAME)"), std::string::npos) << file;
+            EXPECT_EQ(line.find("(RUNPATH)"), std::string::npos) << file;
+        }
+    }
+}
+
+TEST(Plugin, HasNoExecutableStackAndNoUniqueSymbols) {
+    for (const std::string& file : plugins()) {
+        for (const std::string& line :
+             lines_of(std::string(TENON_READELF) + " -lW '" + file + "'")) {
+            if (line.find("GNU_STACK") != std::string::npos) {
+                EXPECT_EQ(line.find("RWE"), std::string::npos) << file;
+            }
+        }
+        for (const std::string& line :
+             lines_of(std::string(TENON_NM) + " '" + file + "' 2>/dev/null")) {
+            EXPECT_EQ(line.find(" u "), std::string::npos) << file << ": " << line;
+        }
+    }
+}
+
+TEST(Library, DefinesEveryFunctionItsHeadersDeclare) {
+    const std::set<std::string> exported = symbols(TENON_LIBRARY, "--defined-only");
+    size_t n = 0;
+    for (const char* header :
+         {"ggml.h", "ggml-alloc.h", "ggml-backend.h", "ggml-cpu.h", "gguf.h", "tenon/tenon.h"}) {
+        for (const std::string& name : declared(std::string(TENON_HEADERS) + "/" + header)) {
+            ++n;
+            EXPECT_TRUE(exported.count(name)) << header << " declares " << name;
+        }
+    }
+    EXPECT_GT(n, 600u);
+}
+
+TEST(Library, ExportsNothingButItsApi) {
+    for (const std::string& name : symbols(TENON_LIBRARY, "--defined-only")) {
+        EXPECT_TRUE(std::regex_search(name, std::regex("^(ggml|gguf|tenon)_"))) << name;
+    }
+}
+
+TEST(Layout, OfATensorIsTheOneOfThePluginAbi) {
+    // The assertions of tenon/plugin.h held when this was compiled; the numbers, for the reader:
+    EXPECT_EQ(sizeof(ggml_tensor), 432u);
+    EXPECT_EQ(offsetof(ggml_tensor, extra), 416u);
+    EXPECT_EQ(GGML_MAX_NAME, 160);
+}
+
+}  // namespace
