@@ -1,0 +1,28 @@
+// Conversions of numbers of 16 bits for the ggml API: values and rows.
+
+#include "core/tensor/half.h"
+
+#include "ggml.h"
+
+using namespace tenon;
+
+extern "C" float ggml_fp16_to_fp32(ggml_fp16_t h) { return f16_to_f32(h); }
+extern "C" ggml_fp16_t ggml_fp32_to_fp16(float f) { return f32_to_f16(f); }
+extern "C" float ggml_bf16_to_fp32(ggml_bf16_t b) { return bf16_to_f32(b.bits); }
+extern "C" ggml_bf16_t ggml_fp32_to_bf16(float f) { return {f32_to_bf16(f)}; }
+
+extern "C" void ggml_fp16_to_fp32_row(const ggml_fp16_t* src, float* dst, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = f16_to_f32(src[i]);
+}
+extern "C" void ggml_fp32_to_fp16_row(const float* src, ggml_fp16_t* dst, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = f32_to_f16(src[i]);
+}
+extern "C" void ggml_bf16_to_fp32_row(const ggml_bf16_t* src, float* dst, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = bf16_to_f32(src[i].bits);
+}
+extern "C" void ggml_fp32_to_bf16_row_ref(const float* src, ggml_bf16_t* dst, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) dst[i].bits = f32_to_bf16(src[i]);
+}
+extern "C" void ggml_fp32_to_bf16_row(const float* src, ggml_bf16_t* dst, int64_t n) {
+    ggml_fp32_to_bf16_row_ref(src, dst, n);
+}
