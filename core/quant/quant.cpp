@@ -1,0 +1,87 @@
+// The table of formats.
+
+#include "core/quant/quant.h"
+
+#include <cassert>
+#include <iterator>
+
+#include "core/quant/formats.h"
+#include "core/quant/iq.h"
+
+namespace tenon::quant {
+namespace {
+
+// One row per number of enum ggml_type; null: retired.
+constexpr const Format* kFormats[] = {
+    /*  0 */ &kF32,   &kF16,   &kQ4_0,    &kQ4_1,   nullptr,   nullptr, &kQ5_0,
+    /*  7 */ &kQ5_1,  &kQ8_0,  &kQ8_1,    &kQ2_K,   &kQ3_K,    &kQ4_K,  &kQ5_K,
+    /* 14 */ &kQ6_K,  &kQ8_K,  &kIq2_xxs, &kIq2_xs, &kIq3_xxs, &kIq1_s, &kIq4_nl,
+    /* 21 */ &kIq3_s, &kIq2_s, &kIq4_xs,  &kI8,     &kI16,     &kI32,   &kI64,
+    /* 28 */ &kF64,   &kIq1_m, &kBf16,    nullptr,  nullptr,   nullptr, &kTq1_0,
+    /* 35 */ &kTq2_0, nullptr, nullptr,   nullptr,  &kMxfp4,   &kNvfp4, &kQ1_0,
+    /* 42 */ &kQ2_0,
+};
+static_assert(std::size(kFormats) == GGML_TYPE_COUNT, "kFormats needs one row per ggml_type");
+
+struct FileType {
+    int ftype;
+    ggml_type type;
+};
+
+// Numbers 4 to 6 name mixtures of types or are retired.
+constexpr FileType kFileTypes[] = {
+    {GGML_FTYPE_ALL_F32, GGML_TYPE_F32},
+    {GGML_FTYPE_MOSTLY_F16, GGML_TYPE_F16},
+    {GGML_FTYPE_MOSTLY_Q4_0, GGML_TYPE_Q4_0},
+    {GGML_FTYPE_MOSTLY_Q4_1, GGML_TYPE_Q4_1},
+    {GGML_FTYPE_MOSTLY_Q8_0, GGML_TYPE_Q8_0},
+    {GGML_FTYPE_MOSTLY_Q5_0, GGML_TYPE_Q5_0},
+    {GGML_FTYPE_MOSTLY_Q5_1, GGML_TYPE_Q5_1},
+    {GGML_FTYPE_MOSTLY_Q2_K, GGML_TYPE_Q2_K},
+    {GGML_FTYPE_MOSTLY_Q3_K, GGML_TYPE_Q3_K},
+    {GGML_FTYPE_MOSTLY_Q4_K, GGML_TYPE_Q4_K},
+    {GGML_FTYPE_MOSTLY_Q5_K, GGML_TYPE_Q5_K},
+    {GGML_FTYPE_MOSTLY_Q6_K, GGML_TYPE_Q6_K},
+    {GGML_FTYPE_MOSTLY_IQ2_XXS, GGML_TYPE_IQ2_XXS},
+    {GGML_FTYPE_MOSTLY_IQ2_XS, GGML_TYPE_IQ2_XS},
+    {GGML_FTYPE_MOSTLY_IQ3_XXS, GGML_TYPE_IQ3_XXS},
+    {GGML_FTYPE_MOSTLY_IQ1_S, GGML_TYPE_IQ1_S},
+    {GGML_FTYPE_MOSTLY_IQ4_NL, GGML_TYPE_IQ4_NL},
+    {GGML_FTYPE_MOSTLY_IQ3_S, GGML_TYPE_IQ3_S},
+    {GGML_FTYPE_MOSTLY_IQ2_S, GGML_TYPE_IQ2_S},
+    {GGML_FTYPE_MOSTLY_IQ4_XS, GGML_TYPE_IQ4_XS},
+    {GGML_FTYPE_MOSTLY_IQ1_M, GGML_TYPE_IQ1_M},
+    {GGML_FTYPE_MOSTLY_BF16, GGML_TYPE_BF16},
+    {GGML_FTYPE_MOSTLY_MXFP4, GGML_TYPE_MXFP4},
+    {GGML_FTYPE_MOSTLY_NVFP4, GGML_TYPE_NVFP4},
+    {GGML_FTYPE_MOSTLY_Q1_0, GGML_TYPE_Q1_0},
+    {GGML_FTYPE_MOSTLY_Q2_0, GGML_TYPE_Q2_0},
+};
+
+}  // namespace
+
+const Format* find_format(int64_t type) {
+    if (type < 0 || type >= GGML_TYPE_COUNT) return nullptr;
+    const Format* format = kFormats[type];
+    assert(!format || format->type == type);
+    return format;
+}
+
+void quantize_rows(const Format& format, const float* src, void* dst, int64_t n_rows,
+                   int64_t n_per_row, const float* importance) {
+    const size_t row_bytes = static_cast<size_t>(n_per_row / format.block) * format.bytes;
+    auto* out = static_cast<unsigned char*>(dst);
+    for (int64_t r = 0; r < n_rows; ++r) {
+        format.quantize(src + r * n_per_row, out, n_per_row, importance);
+        out += row_bytes;
+    }
+}
+
+ggml_type type_of_file_type(int ftype) {
+    for (const FileType& row : kFileTypes) {
+        if (row.ftype == ftype) return row.type;
+    }
+    return GGML_TYPE_COUNT;
+}
+
+}  // namespace tenon::quant
