@@ -1,0 +1,163 @@
+// Building graphs forward: a depth-first walk from a tensor to its sources, without recursion.
+
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/tensor/context.h"
+
+namespace tenon {
+namespace {
+
+// A tensor whose sources are being visited.
+struct Frame {
+    ggml_tensor* tensor;
+    size_t slot;
+    int next;     // how many of the source slots are done
+    bool is_new;  // not seen before: will be appended once its sources are
+};
+
+// Kept per thread, so that building graph after graph allocates nothing.
+thread_local std::vector<Frame> t_stack;
+
+class Walk {
+public:
+    Walk(ggml_cgraph& graph, bool compute)
+        : graph_(graph),
+          set_(graph.visited_hash_set),
+          compute_(compute),
+          reversed_(eval_order(graph) == GGML_CGRAPH_EVAL_ORDER_RIGHT_TO_LEFT) {
+        t_stack.clear();
+    }
+
+    Result<void> run(ggml_tensor* root) {
+        size_t slot;
+        if (!enter(root, &slot)) return full();
+        while (!t_stack.empty()) {
+            Frame& top = t_stack.back();
+            ggml_tensor* source = next_source(top);
+            if (!source) {
+                if (top.is_new && !append(*top.tensor)) return full();
+                t_stack.pop_back();
+                continue;
+            }
+            const bool user_is_new = top.is_new;
+            if (!enter(source, &slot)) return full();  // from here on `top` may be stale
+            if (user_is_new) ++graph_.use_counts[slot];
+        }
+        return {};
+    }
+
+private:
+    // The next source to visit; NULL when all are done. Tensors seen before only pass the compute
+    // flag on, to those that do not have it.
+    ggml_tensor* next_source(Frame& frame) const {
+        while (frame.next < GGML_MAX_SRC) {
+            const int i = reversed_ ? GGML_MAX_SRC - 1 - frame.next : frame.next;
+            ++frame.next;
+            ggml_tensor* source = frame.tensor->src[i];
+            if (!source) continue;
+            if (frame.is_new || !(source->flags & GGML_TENSOR_FLAG_COMPUTE)) return source;
+        }
+        return nullptr;
+    }
+
+    // Starts the visit of a tensor and says its slot. False when the set is full.
+    bool enter(ggml_tensor* tensor, size_t* slot) {
+        if (compute_ && tensor->op != GGML_OP_NONE) tensor->flags |= GGML_TENSOR_FLAG_COMPUTE;
+        *slot = hash_find(set_, tensor);
+        if (*slot == kHashFull) return false;
+        const bool is_new = !hash_slot_used(set_, *slot);
+        if (is_new) {
+            hash_occupy(set_, *slot, tensor);
+            graph_.use_counts[*slot] = 0;
+            t_stack.push_back({tensor, *slot, 0, true});
+        } else if (compute_ && tensor->op != GGML_OP_NONE) {  // leafs never carry the flag
+            t_stack.push_back({tensor, *slot, 0, false});
+        }
+        return true;
+    }
+
+    bool append(ggml_tensor& tensor) {
+        const bool is_leaf = tensor.op == GGML_OP_NONE && !(tensor.flags & GGML_TENSOR_FLAG_PARAM);
+        int& count = is_leaf ? graph_.n_leafs : graph_.n_nodes;
+        if (count >= graph_.size) return false;
+        if (!tensor.name[0]) format_name(tensor, is_leaf ? "leaf_%d" : "node_%d", count);
+        (is_leaf ? graph_.leafs : graph_.nodes)[count++] = &tensor;
+        return true;
+    }
+
+    Error full() const {
+        return fail(TENON_E_INVALID, "graph is full: it has room for %d nodes and %d leafs",
+                    graph_.size, graph_.size);
+    }
+
+    ggml_cgraph& graph_;
+    ggml_hash_set& set_;
+    const bool compute_;
+    const bool reversed_;
+};
+
+Result<void> checked_expand(ggml_cgraph& graph, ggml_tensor* tensor, bool compute) {
+    if (!tensor) return fail(TENON_E_INVALID, "cannot add a tensor that is null to a graph");
+    if (graph.size == 0) {
+        return fail(TENON_E_INVALID, "cannot add '%s' to a view of a graph", tensor->name);
+    }
+    const int nodes_before = graph.n_nodes;
+    const auto walked = Walk(graph, compute).run(tensor);
+    if (!walked) return walked;
+    if (graph.n_nodes > nodes_before && graph.nodes[graph.n_nodes - 1] != tensor) {
+        return fail(TENON_E_INVALID, "expanding the graph from '%s' did not end with it",
+                    tensor->name);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> expand(ggml_cgraph& graph, ggml_tensor* tensor, bool compute) {
+    // Whatever leaves this function early, an exception of the stack included, leaves the mark.
+    const ggml_cgraph_eval_order order = graph.order;
+    mark_incomplete(graph);
+    auto result = checked_expand(graph, tensor, compute);
+    if (result) graph.order = order;
+    return result;
+}
+
+}  // namespace tenon
+
+using namespace tenon;
+
+namespace {
+
+void expand_or_report(ggml_cgraph* graph, ggml_tensor* tensor, bool compute) {
+    guard_void([&]() -> Result<void> {
+        if (!graph) return fail(TENON_E_INVALID, "cannot expand a graph that is null");
+        return expand(*graph, tensor, compute);
+    });
+}
+
+}  // namespace
+
+extern "C" void ggml_build_forward_expand(ggml_cgraph* cgraph, ggml_tensor* tensor) {
+    expand_or_report(cgraph, tensor, /*compute=*/true);
+}
+
+extern "C" void ggml_build_forward_order(ggml_cgraph* cgraph, ggml_tensor* tensor) {
+    expand_or_report(cgraph, tensor, /*compute=*/false);
+}
+
+extern "C" ggml_tensor* ggml_build_forward_select(ggml_cgraph* cgraph, ggml_tensor** tensors,
+                                                  int n_tensors, int idx) {
+    return guard<ggml_tensor*>(nullptr, [&]() -> Result<ggml_tensor*> {
+        if (!cgraph) return fail(TENON_E_INVALID, "cannot expand a graph that is null");
+        if (!tensors || idx < 0 || idx >= n_tensors) {
+            mark_incomplete(*cgraph);
+            return fail(TENON_E_INVALID, "cannot select tensor %d of %d", idx, n_tensors);
+        }
+        for (int i = 0; i < n_tensors; ++i) {
+            const auto expanded = expand(*cgraph, tensors[i], /*compute=*/i == idx);
+            if (!expanded) return expanded.error();
+        }
+        return tensors[idx];
+    });
+}
