@@ -1,21 +1,20 @@
-// THE table: one row per op. Names, sources, parameters, shape rule, gradient and traits of every op
-// are said here and nowhere else. Builders, validation, autodiff, in-place reuse, rt-info and the
-// conformance suite read it.
+// THE table: one row per op. Names, sources, parameters, shape rule and traits of every op are said
+// here and nowhere else. Builders, validation, in-place reuse, rt-info and the conformance suite
+// read it.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "core/base/result.h"
 #include "ggml.h"
 
 namespace tenon {
 
-class GradientBuilder;
-
 enum OpTraits : uint32_t {
-    kInPlaceOk = 1u << 0,    // the graph allocator may let the result take over a source's memory
-    kView = 1u << 1,         // no computation: the result is a view of src[0]
-    kWritesView = 1u << 2,   // the result is a view of a source, which the op writes (CPY, SET_ROWS)
+    kInPlaceOk = 1u << 0,   // the graph allocator may let the result take over a source's memory
+    kView = 1u << 1,        // no computation: the result is a view of src[0]
+    kWritesView = 1u << 2,  // the result is a view of a source, which the op writes (CPY, SET_ROWS)
 };
 
 // The shape a node will have; filled in by the row's rule from checked sources and parameters.
@@ -24,18 +23,39 @@ struct NodeShape {
     int64_t ne[GGML_MAX_DIMS] = {1, 1, 1, 1};
 };
 
+struct OpRow;
+
+// What a shape rule looks at. Sources from min_sources on may be NULL: absent.
+struct OpCall {
+    const OpRow& row;
+    const ggml_tensor* const* src;
+    int n_src;
+    const void* params;  // params_bytes of the row, in no particular alignment; may be NULL
+    const NodeShape*
+        asked;  // the result's shape or type where the caller names it; NULL: it did not
+
+    bool has(int i) const { return i < n_src && src[i] != nullptr; }
+
+    template <class Params>
+    Params params_as() const {
+        Params p;
+        std::memcpy(&p, params, sizeof p);
+        return p;
+    }
+};
+
 struct OpRow {
     ggml_op op;
-    const char* name;        // "RMS_NORM"
-    const char* symbol;      // "rms_norm(x)"
     int min_sources, max_sources;
-    size_t params_bytes;     // of its struct in tenon/op_params.h; 0: none
-    // Checks sources and parameters, and says what the result looks like. NULL: built by hand
-    // (views, custom ops) or not by a builder at all (NONE).
-    Result<NodeShape> (*shape)(const ggml_tensor* const* src, int n_src, const void* params);
-    void (*gradient)(GradientBuilder& g, ggml_tensor& node);  // NULL: no gradient
-    uint32_t traits;         // OpTraits
-    const char* doc;         // one line: the formula
+    size_t params_bytes;  // of its struct in tenon/op_params.h; 0: none
+    // Checks sources and parameters, and says what the result looks like. NULL: no builder (NONE).
+    Result<NodeShape> (*shape)(const OpCall& call);
+    uint32_t traits;      // OpTraits
+    const char* name;     // "RMS_NORM"
+    const char* symbol;   // "rms_norm(x)"
+    const char* sources;  // "x [n, rows]", for people
+    const char* params;   // "eps f32"; "" when there are none
+    const char* doc;      // one line: the formula
 };
 
 extern const OpRow kOps[GGML_OP_COUNT];
