@@ -26,13 +26,14 @@ struct AffineShape {
     int sub;               // elements per sub-block
     int levels;            // codes 0 … levels
     int scale_levels;      // the same for scales and minimums
+    float variance;        // with importance: times the mean square of the block
     bool weigh_by_spread;  // plain weights: |x|, plus the root mean square of the sub-block if set
     Sweep plain;
 };
 
-constexpr AffineShape kShape2{16, 3, 15, false, {-0.5f, 0.1f, 15, ErrorNorm::kAbsolute}};
-constexpr AffineShape kShape4{32, 15, 63, true, {-1.0f, 0.1f, 20, ErrorNorm::kSquared}};
-constexpr AffineShape kShape5{32, 31, 63, true, {-0.5f, 0.1f, 15, ErrorNorm::kSquared}};
+constexpr AffineShape kShape2{16, 3, 15, 1, false, {-0.5f, 0.1f, 15, ErrorNorm::kAbsolute}};
+constexpr AffineShape kShape4{32, 15, 63, 2, true, {-1.0f, 0.1f, 20, ErrorNorm::kSquared}};
+constexpr AffineShape kShape5{32, 31, 63, 2, true, {-0.5f, 0.1f, 15, ErrorNorm::kSquared}};
 constexpr Sweep kWeightedSweep{-0.9f, 0.05f, 36, ErrorNorm::kSquared};
 
 struct AffineBlock {
@@ -76,7 +77,7 @@ void round_affine(const AffineShape& shape, const float* x, AffineBlock& b) {
 
 AffineBlock encode_affine(const AffineShape& shape, const float* x, const float* importance) {
     const int n_subs = kN / shape.sub;
-    const float sigma2 = importance ? mean_square(x, kN) : 0;
+    const float sigma2 = importance ? shape.variance * mean_square(x, kN) : 0;
     float scales[kMaxSubs], mins[kMaxSubs], sums[kMaxSubs];
     AffineBlock b;
     for (int j = 0; j < n_subs; ++j) {

@@ -23,41 +23,6 @@ constexpr const Format* kFormats[] = {
 };
 static_assert(std::size(kFormats) == GGML_TYPE_COUNT, "kFormats needs one row per ggml_type");
 
-struct FileType {
-    int ftype;
-    ggml_type type;
-};
-
-// Numbers 4 to 6 name mixtures of types or are retired.
-constexpr FileType kFileTypes[] = {
-    {GGML_FTYPE_ALL_F32, GGML_TYPE_F32},
-    {GGML_FTYPE_MOSTLY_F16, GGML_TYPE_F16},
-    {GGML_FTYPE_MOSTLY_Q4_0, GGML_TYPE_Q4_0},
-    {GGML_FTYPE_MOSTLY_Q4_1, GGML_TYPE_Q4_1},
-    {GGML_FTYPE_MOSTLY_Q8_0, GGML_TYPE_Q8_0},
-    {GGML_FTYPE_MOSTLY_Q5_0, GGML_TYPE_Q5_0},
-    {GGML_FTYPE_MOSTLY_Q5_1, GGML_TYPE_Q5_1},
-    {GGML_FTYPE_MOSTLY_Q2_K, GGML_TYPE_Q2_K},
-    {GGML_FTYPE_MOSTLY_Q3_K, GGML_TYPE_Q3_K},
-    {GGML_FTYPE_MOSTLY_Q4_K, GGML_TYPE_Q4_K},
-    {GGML_FTYPE_MOSTLY_Q5_K, GGML_TYPE_Q5_K},
-    {GGML_FTYPE_MOSTLY_Q6_K, GGML_TYPE_Q6_K},
-    {GGML_FTYPE_MOSTLY_IQ2_XXS, GGML_TYPE_IQ2_XXS},
-    {GGML_FTYPE_MOSTLY_IQ2_XS, GGML_TYPE_IQ2_XS},
-    {GGML_FTYPE_MOSTLY_IQ3_XXS, GGML_TYPE_IQ3_XXS},
-    {GGML_FTYPE_MOSTLY_IQ1_S, GGML_TYPE_IQ1_S},
-    {GGML_FTYPE_MOSTLY_IQ4_NL, GGML_TYPE_IQ4_NL},
-    {GGML_FTYPE_MOSTLY_IQ3_S, GGML_TYPE_IQ3_S},
-    {GGML_FTYPE_MOSTLY_IQ2_S, GGML_TYPE_IQ2_S},
-    {GGML_FTYPE_MOSTLY_IQ4_XS, GGML_TYPE_IQ4_XS},
-    {GGML_FTYPE_MOSTLY_IQ1_M, GGML_TYPE_IQ1_M},
-    {GGML_FTYPE_MOSTLY_BF16, GGML_TYPE_BF16},
-    {GGML_FTYPE_MOSTLY_MXFP4, GGML_TYPE_MXFP4},
-    {GGML_FTYPE_MOSTLY_NVFP4, GGML_TYPE_NVFP4},
-    {GGML_FTYPE_MOSTLY_Q1_0, GGML_TYPE_Q1_0},
-    {GGML_FTYPE_MOSTLY_Q2_0, GGML_TYPE_Q2_0},
-};
-
 }  // namespace
 
 const Format* find_format(int64_t type) {
@@ -75,13 +40,6 @@ void quantize_rows(const Format& format, const float* src, void* dst, int64_t n_
         format.quantize(src + r * n_per_row, out, n_per_row, importance);
         out += row_bytes;
     }
-}
-
-ggml_type type_of_file_type(int ftype) {
-    for (const FileType& row : kFileTypes) {
-        if (row.ftype == ftype) return row.type;
-    }
-    return GGML_TYPE_COUNT;
 }
 
 }  // namespace tenon::quant

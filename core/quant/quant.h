@@ -63,7 +63,4 @@ void quantize_rows(const Format& format, const float* src, void* dst, int64_t n_
 void decode_q8_1(const void* src, float* dst, int64_t n);
 void decode_q8_K(const void* src, float* dst, int64_t n);
 
-// The type behind an application's file type; GGML_TYPE_COUNT for those that name no single type.
-ggml_type type_of_file_type(int ftype);
-
 }  // namespace tenon::quant

@@ -158,12 +158,3 @@ extern "C" size_t ggml_quantize_chunk(ggml_type type, const float* src, void* ds
 extern "C" bool ggml_validate_row_data(ggml_type type, const void* data, size_t nbytes) {
     return guard<bool>(false, [&] { return validate_row_data(type, data, nbytes); });
 }
-
-extern "C" ggml_type ggml_ftype_to_ggml_type(ggml_ftype ftype) {
-    return guard<ggml_type>(GGML_TYPE_COUNT, [&]() -> Result<ggml_type> {
-        const ggml_type type = quant::type_of_file_type(ftype);
-        if (type == GGML_TYPE_COUNT)
-            return fail(TENON_E_INVALID, "file type %d names no type", ftype);
-        return type;
-    });
-}
