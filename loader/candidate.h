@@ -75,17 +75,18 @@ struct Report {
     uint64_t note_ns = 0, load_ns = 0;
     std::array<Step, kStepEnd> steps;  // by number; [0] unused
     std::vector<DeviceOutcome> devices;
-    std::vector<ggml_backend_dev_t> handles;  // of the devices, NULL where refused
+    std::vector<ggml_backend_dev_t> handles;  // of the devices; NULL where refused
+    std::vector<std::string> hidden;          // why each is not shown, or ""
     ggml_backend_reg_t reg = nullptr;
 };
 
 struct Candidate {
     Report report;
-    std::string path;          // links resolved; empty when that failed
-    size_t order = 0;          // in search order
-    bool by_name = false;      // the user named this file: refusals are errors
-    bool root_only = false;    // from a directory that must belong to root
-    bool repeated = false;     // changed on disk once already
+    std::string path;        // links resolved; empty when that failed
+    size_t order = 0;        // in search order
+    bool by_name = false;    // the user named this file: refusals are errors
+    bool root_only = false;  // from a directory that must belong to root
+    bool repeated = false;   // changed on disk once already
     FileIdentity identity;
 
     Library library;

@@ -7,7 +7,8 @@
 
 namespace tenon {
 
-// The text as a C string that stays valid until the process ends; equal texts share one. Any thread.
+// The text as a C string that stays valid until the process ends; equal texts share one. Any
+// thread.
 const char* keep(std::string_view text);
 
 // printf into a string.

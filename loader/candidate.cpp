@@ -1,0 +1,109 @@
+// One plugin file on its way through the loading pipeline, and the record of what happened to it.
+
+#include "loader/candidate.h"
+
+#include <cstring>
+
+#include "core/base/log.h"
+
+namespace tenon {
+namespace {
+
+constexpr const char* kStepNames[kStepEnd] = {
+    "",      "file",   "note",  "filters", "abi",   "cpu features", "duplicates", "choice",
+    "probe", "dlopen", "entry", "table",   "score", "init",         "devices",    "registered",
+};
+
+// How loudly a state is told, and the status of an error about it. What is not listed is a WARN.
+struct StateRow {
+    const char* word;
+    ggml_log_level level;
+    tenon_status status;
+};
+constexpr StateRow kStates[] = {
+    {"loaded", GGML_LOG_LEVEL_INFO, TENON_OK},
+    {"loaded-idle", GGML_LOG_LEVEL_INFO, TENON_OK},
+    {"candidate", GGML_LOG_LEVEL_DEBUG, TENON_OK},
+    {"unloaded", GGML_LOG_LEVEL_INFO, TENON_E_NOT_FOUND},
+    {"disabled", GGML_LOG_LEVEL_DEBUG, TENON_E_UNSUPPORTED},
+    {"not-selected", GGML_LOG_LEVEL_DEBUG, TENON_E_UNSUPPORTED},
+    {"cpu-features", GGML_LOG_LEVEL_DEBUG, TENON_E_UNSUPPORTED},
+    {"shadowed", GGML_LOG_LEVEL_DEBUG, TENON_E_BUSY},
+    {"variant-not-chosen", GGML_LOG_LEVEL_DEBUG, TENON_E_BUSY},
+    {"not-elf", GGML_LOG_LEVEL_DEBUG, TENON_E_INVALID},
+    {"no-note", GGML_LOG_LEVEL_DEBUG, TENON_E_INVALID},
+    {"no-driver", GGML_LOG_LEVEL_INFO, TENON_E_NO_DRIVER},
+    {"no-device", GGML_LOG_LEVEL_INFO, TENON_E_NOT_FOUND},
+    {"score-zero", GGML_LOG_LEVEL_INFO, TENON_E_UNSUPPORTED},
+    {"unsafe-owner", GGML_LOG_LEVEL_WARN, TENON_E_PERMISSION},
+    {"unsafe-mode", GGML_LOG_LEVEL_WARN, TENON_E_PERMISSION},
+    {"unsafe-dir", GGML_LOG_LEVEL_WARN, TENON_E_PERMISSION},
+    {"not-regular", GGML_LOG_LEVEL_WARN, TENON_E_INVALID},
+    {"unreadable", GGML_LOG_LEVEL_WARN, TENON_E_IO},
+    {"abi-major", GGML_LOG_LEVEL_WARN, TENON_E_VERSION},
+    {"abi-minor", GGML_LOG_LEVEL_WARN, TENON_E_VERSION},
+    {"tensor-layout", GGML_LOG_LEVEL_WARN, TENON_E_VERSION},
+    {"changed-on-disk", GGML_LOG_LEVEL_WARN, TENON_E_IO},
+    {"dlopen-failed", GGML_LOG_LEVEL_WARN, TENON_E_IO},
+};
+
+const StateRow* row_of(const std::string& state) {
+    for (const StateRow& row : kStates) {
+        if (state == row.word) return &row;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+const char* step_name(uint32_t step) { return step < kStepEnd ? kStepNames[step] : ""; }
+
+ggml_log_level log_level_of(const std::string& state) {
+    const StateRow* row = row_of(state);
+    return row ? row->level : GGML_LOG_LEVEL_WARN;
+}
+
+tenon_status status_of(const std::string& state) {
+    const StateRow* row = row_of(state);
+    return row ? row->status : TENON_E_INVALID;
+}
+
+std::string Candidate::name() const {
+    if (report.file.empty()) return report.note.id;
+    return report.file.substr(report.file.rfind('/') + 1);
+}
+
+void Candidate::pass(uint32_t step, std::string detail) {
+    report.step = step;
+    report.steps[step] = {TENON_STEP_OK, std::move(detail)};
+}
+
+void Candidate::skip(uint32_t step, std::string detail) {
+    report.step = step;
+    report.steps[step] = {TENON_STEP_SKIPPED, std::move(detail)};
+}
+
+void Candidate::refuse(uint32_t step, Refusal why) {
+    report.step = step;
+    report.state = why.word;
+    report.message = why.text;
+    report.steps[step] = {TENON_STEP_FAILED, std::move(why.text)};
+    const ggml_log_level level = by_name ? GGML_LOG_LEVEL_ERROR : log_level_of(report.state);
+    log(level, "plugin %s: %s: %s", report.file.empty() ? "built in" : report.file.c_str(),
+        report.state.c_str(), report.message.c_str());
+}
+
+void Candidate::start_again() {
+    Report fresh;
+    fresh.file = std::move(report.file);
+    fresh.origin = std::move(report.origin);
+    report = std::move(fresh);
+    path.clear();
+    identity = {};
+    library.close();
+    table = nullptr;
+    ctx = nullptr;
+    serial = 0;
+}
+
+}  // namespace tenon

@@ -1,0 +1,67 @@
+// The C functions of tenon.h about devices: what the plugin said of them, and questions to them.
+
+#include "core/device/device.h"
+#include "loader/c_api.h"
+#include "tenon/tenon.h"
+
+using namespace tenon;
+
+namespace {
+
+Error null_device() { return fail(TENON_E_INVALID, "device or record is NULL"); }
+
+}  // namespace
+
+extern "C" {
+
+tenon_status tenon_device_describe(ggml_backend_dev_t device, tenon_device_info* out) {
+    return status_of_call([&]() -> Result<void> {
+        if (!device || !out) return null_device();
+        write_record(out, device->info);
+        return {};
+    });
+}
+
+tenon_status tenon_device_memory(ggml_backend_dev_t device, tenon_memory_info* out) {
+    return status_of_call([&]() -> Result<void> {
+        if (!device || !out) return null_device();
+        auto handle = open_device(device);
+        if (!handle) return handle.error();
+        tenon_error error{};
+        error.struct_size = sizeof error;
+        const tenon_status status = (*handle)->v->memory(*handle, out, &error);
+        if (status == TENON_OK) return {};
+        error.message[sizeof error.message - 1] = 0;
+        return fail(status, "memory of %s: %s", device->name.c_str(),
+                    error.message[0] ? error.message : status_text(status));
+    });
+}
+
+bool tenon_device_buffer_type(ggml_backend_dev_t device, size_t index, tenon_buft_info* out) {
+    if (!device || !out || index >= device->bufts.size()) return false;
+    const ggml_backend_buffer_type& buft = *device->bufts[index];
+    const tenon_buft_info record{sizeof record, buft.flags, buft.name.c_str(), buft.alignment,
+                                 buft.max_size};
+    return write_record(out, record);
+}
+
+bool tenon_device_has_extension(ggml_backend_dev_t device, const char* id) {
+    return guard<bool>(false, [&] {
+        if (!device || !id) return false;
+        auto handle = open_device(device);
+        if (handle && (*handle)->v->extension && (*handle)->v->extension(*handle, id)) return true;
+        const ggml_backend_reg* reg = device->reg;
+        return handle && reg && reg->table && reg->table->extension &&
+               reg->table->extension(reg->ctx, id) != nullptr;
+    });
+}
+
+tenon_status tenon_device_query(ggml_backend_dev_t device, const ggml_tensor* const* nodes,
+                                size_t n, tenon_op_verdict* out, bool want_cost) {
+    return status_of_call([&]() -> Result<void> {
+        if (!device || (n > 0 && (!nodes || !out))) return null_device();
+        return query_ops(device, nodes, n, out, want_cost);
+    });
+}
+
+}  // extern "C"

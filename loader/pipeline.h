@@ -1,0 +1,23 @@
+// The steps of loading that look at one candidate: what stands in the file, then what its code
+// says.
+#pragma once
+
+#include "loader/candidate.h"
+#include "loader/trust.h"
+
+namespace tenon {
+
+// Steps 1 to 5; nothing of the file runs. A candidate that fails one gets its state.
+void examine(Candidate* candidate, const TrustContext& trust);
+
+// Steps 3 to 5 for a note that is there already.
+void examine_note(Candidate* candidate);
+
+// Steps 8 to 14. On success the candidate holds a registration that nobody sees yet. `trust` is for
+// looking at the file once more when it changed on disk meanwhile.
+bool bring_up(Candidate* candidate, const TrustContext& trust);
+
+// Steps 11 to 14 for a table that is there already.
+bool start_plugin(Candidate* candidate);
+
+}  // namespace tenon
