@@ -1,0 +1,38 @@
+// Comparing what a device computed with what was expected: the rules of the op specification.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ggml.h"
+
+namespace tenon::conformance {
+
+// The elements of `t` in order of their indices, from `bytes`, which lie as t's strides say:
+// numbers as double, quantised rows decoded. Throws std::runtime_error for a type that cannot be
+// read.
+std::vector<double> values_of(const ggml_tensor& t, const void* bytes);
+
+struct Comparison {
+    bool ok = false;
+    double nmse = 0;
+    std::string why;  // "" when ok: which element, or which rule
+};
+
+// NaN anywhere fails; infinities (and +-FLT_MAX) must stand at the same places with the same sign;
+// the rest by NMSE = sum((want-got)^2) / sum(want^2) <= limit.
+Comparison compare_floats(const std::vector<double>& want, const std::vector<double>& got,
+                          double limit);
+
+// Every element equal.
+Comparison compare_exactly(const std::vector<double>& want, const std::vector<double>& got);
+
+// Indices into rows of `keys` (same shape apart from dimension 0): the values they select must be
+// equal, since equal keys may be ordered either way. Every index must be in range and, inside a
+// row, occur once.
+Comparison compare_selections(const ggml_tensor& indices, const std::vector<double>& want,
+                              const std::vector<double>& got, const ggml_tensor& keys,
+                              const std::vector<double>& key_values);
+
+}  // namespace tenon::conformance

@@ -1,0 +1,70 @@
+// Recorded graphs and blocks with expected values: reading the files, and running them on a device.
+// Formats: tests/golden/ops/README.md and tests/golden/types/README.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ggml-backend.h"
+
+namespace tenon::conformance {
+
+enum class Outcome { kPassed, kFailed, kSkipped };
+
+struct GoldenResult {
+    Outcome outcome = Outcome::kPassed;
+    std::string name,
+        params;           // "RMS_NORM", "type=f32,ne=[64,5,4,3]"; of a type: its name and the case
+    std::string message;  // NMSE and limit, which element; or why it was skipped
+};
+
+using OnResult = std::function<void(const GoldenResult&)>;
+
+// A graph of an op file.
+struct GoldenTensor {
+    std::string op, sub_op, name;
+    int32_t type = 0, flags = 0;
+    int32_t op_params[GGML_MAX_OP_PARAMS / sizeof(int32_t)] = {};
+    int64_t ne[GGML_MAX_DIMS] = {};
+    uint64_t nb[GGML_MAX_DIMS] = {};
+    int32_t src[GGML_MAX_SRC] = {};
+    int32_t view_src = -1;
+    uint64_t view_offs = 0;
+    enum Kind : uint8_t { kLeaf = 0, kComputed = 1, kView = 2 } kind = kLeaf;
+    std::vector<char> bytes;
+};
+struct GoldenGraph {
+    std::string name, params;
+    double max_nmse = 0;
+    int32_t output = -1;
+    std::vector<GoldenTensor> tensors;
+};
+
+// The graphs of one op file; throws std::runtime_error naming file and offset when it is damaged.
+std::vector<GoldenGraph> read_golden_ops(const std::string& path);
+
+// Whether the file holds graphs (true) or blocks of a tensor type (false); throws for anything
+// else.
+bool is_golden_ops(const std::string& path);
+
+// Computes every graph on `backend` and compares every recorded node.
+void run_golden_graph(ggml_backend_t backend, const GoldenGraph& graph, const OnResult& on_result);
+
+// The same in host memory, each node computed by `compute` in the recorded order: how the oracle is
+// checked.
+using ComputeNode = std::function<void(const ggml_tensor& node)>;
+void run_golden_graph_on_host(const GoldenGraph& graph, const ComputeNode& compute,
+                              const OnResult& on_result);
+
+// Decoding, quantising and dot products of one type file. inputs.bin must lie beside it.
+void run_golden_type(const std::string& path, const OnResult& on_result);
+
+// Any golden file. Reports a damaged file as one failure.
+void run_golden_file(ggml_backend_t backend, const std::string& path, const OnResult& on_result);
+
+// The golden files of a directory in byte order.
+std::vector<std::string> golden_files(const std::string& directory);
+
+}  // namespace tenon::conformance

@@ -1,0 +1,104 @@
+// golden-check DIR|FILE… [--device NAME] [--variant NAME] [--verbose]: computes recorded graphs and
+// blocks on every device found and compares with the recorded values. One line per failure, then
+// "N passed, N failed, N skipped". Exit: 0 all passed, 1 failures, 2 usage or nothing to run.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ggml-cpp.h"
+#include "tenon/tenon.h"
+#include "tests/conformance/golden.h"
+
+namespace {
+
+using namespace tenon::conformance;
+
+struct Options {
+    std::vector<std::string> paths;
+    std::string device;
+    bool verbose = false;
+};
+
+struct Counts {
+    size_t passed = 0, failed = 0, skipped = 0;
+};
+
+int usage(const char* why) {
+    std::fprintf(stderr,
+                 "golden-check: %s\nusage: golden-check DIR|FILE... [--device NAME] [--variant "
+                 "NAME] [--verbose]\n",
+                 why);
+    return 2;
+}
+
+void run_on(ggml_backend_dev_t device, const Options& options,
+            const std::vector<std::string>& files, Counts& counts) {
+    ggml_backend_ptr backend(ggml_backend_dev_init(device, nullptr));
+    const char* name = ggml_backend_dev_name(device);
+    if (!backend) {
+        std::printf("FAILED %s: %s\n", name, tenon_last_error());
+        ++counts.failed;
+        return;
+    }
+    for (const std::string& file : files) {
+        run_golden_file(backend.get(), file, [&](const GoldenResult& r) {
+            const bool failed = r.outcome == Outcome::kFailed,
+                       skipped = r.outcome == Outcome::kSkipped;
+            (failed ? counts.failed : skipped ? counts.skipped : counts.passed)++;
+            if (failed || options.verbose) {
+                std::printf("%s %s %s(%s): %s\n",
+                            failed    ? "FAILED"
+                            : skipped ? "skipped"
+                                      : "passed",
+                            name, r.name.c_str(), r.params.c_str(), r.message.c_str());
+            }
+        });
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word == "--verbose") {
+            options.verbose = true;
+        } else if ((word == "--device" || word == "--variant") && i + 1 < argc) {
+            if (word == "--device")
+                options.device = argv[++i];
+            else
+                setenv("TENON_CPU_VARIANT", argv[++i], 1);
+        } else if (word.starts_with("--")) {
+            return usage(("unknown option '" + word + "'").c_str());
+        } else {
+            options.paths.push_back(word);
+        }
+    }
+    std::vector<std::string> files;
+    for (const std::string& path : options.paths) {
+        std::error_code error;
+        if (std::filesystem::is_directory(path, error)) {
+            for (const std::string& file : golden_files(path)) files.push_back(file);
+        } else {
+            files.push_back(path);
+        }
+    }
+    if (files.empty()) return usage("no golden files given");
+    Counts counts;
+    size_t n_devices = 0;
+    for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+        ggml_backend_dev_t device = ggml_backend_dev_get(i);
+        if (!options.device.empty() && options.device != ggml_backend_dev_name(device)) continue;
+        ++n_devices;
+        run_on(device, options, files, counts);
+    }
+    if (n_devices == 0) return usage("no such device; rt-info lists them");
+    std::printf("%zu passed, %zu failed, %zu skipped\n", counts.passed, counts.failed,
+                counts.skipped);
+    return counts.failed ? 1 : 0;
+}

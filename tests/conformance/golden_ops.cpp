@@ -1,0 +1,294 @@
+// Recorded graphs: reading them, computing them on a device, comparing every recorded node.
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "ggml-cpp.h"
+#include "tenon/tenon.h"
+#include "tests/conformance/compare.h"
+#include "tests/conformance/golden.h"
+
+namespace tenon::conformance {
+namespace {
+
+class Reader {
+public:
+    explicit Reader(const std::string& path) : path_(path) {
+        std::ifstream file(path, std::ios::binary);
+        if (!file) throw std::runtime_error(path + ": cannot be read");
+        bytes_.assign(std::istreambuf_iterator<char>(file), {});
+    }
+    template <class T>
+    T get() {
+        T value;
+        std::memcpy(&value, take(sizeof value), sizeof value);
+        return value;
+    }
+    template <class T, size_t N>
+    void get(T (&array)[N]) {
+        std::memcpy(array, take(sizeof array), sizeof array);
+    }
+    std::string text() {
+        const auto n = get<uint32_t>();
+        return {take(n), n};
+    }
+    std::vector<char> data() {
+        const auto n = get<uint64_t>();
+        const char* p = take(n);
+        return {p, p + n};
+    }
+
+private:
+    const char* take(uint64_t n) {
+        if (n > bytes_.size() - at_) {
+            throw std::runtime_error(path_ + ": " + std::to_string(n) + " bytes wanted at " +
+                                     std::to_string(at_) + ", file has " +
+                                     std::to_string(bytes_.size()));
+        }
+        at_ += n;
+        return bytes_.data() + at_ - n;
+    }
+    std::string path_;
+    std::vector<char> bytes_;
+    size_t at_ = 0;
+};
+
+constexpr char kMagic[] = "TNGOLD1";
+
+const std::map<std::string, ggml_op>& ops_by_name() {
+    static const auto* ops = [] {
+        auto* all = new std::map<std::string, ggml_op>;
+        for (int i = 0; i < GGML_OP_COUNT; ++i)
+            (*all)[ggml_op_name(static_cast<ggml_op>(i))] = static_cast<ggml_op>(i);
+        return all;
+    }();
+    return *ops;
+}
+
+GoldenTensor read_tensor(Reader& in) {
+    GoldenTensor t;
+    t.op = in.text();
+    t.sub_op = in.text();
+    t.name = in.text();
+    t.type = in.get<int32_t>();
+    t.flags = in.get<int32_t>();
+    in.get(t.op_params);
+    in.get(t.ne);
+    in.get(t.nb);
+    in.get(t.src);
+    t.view_src = in.get<int32_t>();
+    t.view_offs = in.get<uint64_t>();
+    t.kind = static_cast<GoldenTensor::Kind>(in.get<uint8_t>());
+    t.bytes = in.data();
+    return t;
+}
+
+// The recorded tensors as tensors of a context, in the recorded order.
+std::vector<ggml_tensor*> make_tensors(ggml_context* ctx, const GoldenGraph& graph) {
+    std::vector<ggml_tensor*> made;
+    for (const GoldenTensor& g : graph.tensors) {
+        ggml_tensor* t = ggml_new_tensor(ctx, static_cast<ggml_type>(g.type), GGML_MAX_DIMS, g.ne);
+        if (!t)
+            throw std::runtime_error(std::string("tensor '") + g.name + "': " + tenon_last_error());
+        std::copy(std::begin(g.nb), std::end(g.nb), t->nb);
+        std::memcpy(t->op_params, g.op_params, sizeof t->op_params);
+        const auto op = ops_by_name().find(g.op);
+        if (op == ops_by_name().end()) throw std::runtime_error("unknown op '" + g.op + "'");
+        t->op = op->second;
+        t->flags = g.flags;
+        t->view_offs = g.view_offs;
+        ggml_set_name(t, g.name.c_str());
+        made.push_back(t);
+    }
+    const auto at = [&](int32_t i) -> ggml_tensor* {
+        if (i < 0) return nullptr;
+        if (static_cast<size_t>(i) >= made.size())
+            throw std::runtime_error("source " + std::to_string(i) + " of " +
+                                     std::to_string(made.size()));
+        return made[i];
+    };
+    for (size_t i = 0; i < made.size(); ++i) {
+        made[i]->view_src = at(graph.tensors[i].view_src);
+        for (int s = 0; s < GGML_MAX_SRC; ++s) made[i]->src[s] = at(graph.tensors[i].src[s]);
+    }
+    return made;
+}
+
+Comparison compare_node(const GoldenGraph& graph, const std::vector<ggml_tensor*>& tensors,
+                        size_t i) {
+    const GoldenTensor& g = graph.tensors[i];
+    const ggml_tensor& t = *tensors[i];
+    std::vector<char> bytes(ggml_nbytes(&t));
+    if (bytes.size() != g.bytes.size()) {
+        return {
+            false, 0,
+            std::to_string(bytes.size()) + " bytes, recorded " + std::to_string(g.bytes.size())};
+    }
+    ggml_backend_tensor_get(&t, bytes.data(), 0, bytes.size());
+    const auto want = values_of(t, g.bytes.data()), got = values_of(t, bytes.data());
+    if (t.op == GGML_OP_ARGSORT || t.op == GGML_OP_TOP_K) {
+        std::vector<char> keys(ggml_nbytes(t.src[0]));
+        ggml_backend_tensor_get(t.src[0], keys.data(), 0, keys.size());
+        return compare_selections(t, want, got, *t.src[0], values_of(*t.src[0], keys.data()));
+    }
+    const bool integers = t.type == GGML_TYPE_I8 || t.type == GGML_TYPE_I16 ||
+                          t.type == GGML_TYPE_I32 || t.type == GGML_TYPE_I64;
+    return integers ? compare_exactly(want, got) : compare_floats(want, got, graph.max_nmse);
+}
+
+// "src0 must be f32 (MUL_MAT)", or "" when the device takes every node.
+std::string refusal(ggml_backend_t backend, const std::vector<ggml_tensor*>& tensors) {
+    for (const ggml_tensor* t : tensors) {
+        if (t->op != GGML_OP_NONE && !ggml_backend_supports_op(backend, t)) {
+            return std::string(ggml_op_desc(t)) + " is not supported here";
+        }
+    }
+    return "";
+}
+
+size_t arena_bytes(size_t n_tensors) {
+    return (n_tensors + 1) * ggml_tensor_overhead() +
+           ggml_graph_overhead_custom(2 * n_tensors + 8, false);
+}
+
+void set_leaves(const GoldenGraph& graph, const std::vector<ggml_tensor*>& tensors) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+        const GoldenTensor& g = graph.tensors[i];
+        if (g.kind == GoldenTensor::kLeaf && !g.bytes.empty()) {
+            ggml_backend_tensor_set(tensors[i], g.bytes.data(), 0, g.bytes.size());
+        }
+    }
+}
+
+// Every recorded node against what the tensors hold now.
+GoldenResult compare_all(const GoldenGraph& graph, const std::vector<ggml_tensor*>& tensors) {
+    double worst = 0;
+    char numbers[96];
+    for (size_t i = 0; i < tensors.size(); ++i) {
+        if (graph.tensors[i].kind != GoldenTensor::kComputed) continue;
+        const Comparison c = compare_node(graph, tensors, i);
+        worst = std::max(worst, c.nmse);
+        if (c.ok) continue;
+        std::snprintf(numbers, sizeof numbers, "NMSE %.3g, limit %.3g, ", c.nmse, graph.max_nmse);
+        return {Outcome::kFailed, graph.name, graph.params,
+                numbers + std::string("node ") + std::to_string(i) + " " +
+                    ggml_op_desc(tensors[i]) + ", " + c.why};
+    }
+    std::snprintf(numbers, sizeof numbers, "NMSE %.3g, limit %.3g", worst, graph.max_nmse);
+    return {Outcome::kPassed, graph.name, graph.params, numbers};
+}
+
+GoldenResult run(ggml_backend_t backend, const GoldenGraph& graph) {
+    const size_t n = graph.tensors.size();
+    ggml_context_ptr ctx(ggml_init({arena_bytes(n), nullptr, /*no_alloc=*/true}));
+    const auto tensors = make_tensors(ctx.get(), graph);
+    if (const std::string why = refusal(backend, tensors); !why.empty()) {
+        return {Outcome::kSkipped, graph.name, graph.params, why};
+    }
+    ggml_backend_buffer_ptr buffer(ggml_backend_alloc_ctx_tensors(ctx.get(), backend));
+    if (!buffer) throw std::runtime_error(tenon_last_error());
+    set_leaves(graph, tensors);
+    ggml_cgraph* cgraph = ggml_new_graph_custom(ctx.get(), 2 * n + 8, false);
+    for (ggml_tensor* t : tensors) {
+        if (t->op != GGML_OP_NONE) ggml_build_forward_expand(cgraph, t);
+    }
+    if (ggml_backend_graph_compute(backend, cgraph) != GGML_STATUS_SUCCESS) {
+        throw std::runtime_error(tenon_last_error());
+    }
+    return compare_all(graph, tensors);
+}
+
+GoldenResult run_on_host(const GoldenGraph& graph, const ComputeNode& compute) {
+    ggml_context_ptr ctx(
+        ggml_init({arena_bytes(graph.tensors.size()), nullptr, /*no_alloc=*/true}));
+    const auto tensors = make_tensors(ctx.get(), graph);
+    ggml_backend_buffer_ptr buffer(
+        ggml_backend_alloc_ctx_tensors_from_buft(ctx.get(), ggml_backend_cpu_buffer_type()));
+    if (!buffer) throw std::runtime_error(tenon_last_error());
+    set_leaves(graph, tensors);
+    for (const ggml_tensor* t : tensors) {
+        if (t->op != GGML_OP_NONE) compute(*t);
+    }
+    return compare_all(graph, tensors);
+}
+
+}  // namespace
+
+bool is_golden_ops(const std::string& path) {
+    char magic[8] = {};
+    std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+    if (std::memcmp(magic, kMagic, sizeof kMagic) == 0) return true;
+    if (std::memcmp(magic, "TGT1", 4) == 0) return false;
+    throw std::runtime_error(path + ": is no golden file");
+}
+
+std::vector<GoldenGraph> read_golden_ops(const std::string& path) {
+    Reader in(path);
+    char magic[8];
+    in.get(magic);
+    std::vector<GoldenGraph> graphs(in.get<uint32_t>());
+    for (GoldenGraph& graph : graphs) {
+        graph.name = in.text();
+        graph.params = in.text();
+        graph.max_nmse = in.get<double>();
+        graph.output = in.get<int32_t>();
+        const auto n = in.get<uint32_t>();
+        for (uint32_t i = 0; i < n; ++i) graph.tensors.push_back(read_tensor(in));
+    }
+    return graphs;
+}
+
+namespace {
+
+template <class Run>
+void report(const GoldenGraph& graph, const OnResult& on_result, Run&& run_it) {
+    GoldenResult result;
+    try {
+        tenon_clear_error();
+        result = run_it();
+    } catch (const std::exception& e) {
+        result = {Outcome::kFailed, graph.name, graph.params, e.what()};
+    }
+    on_result(result);
+}
+
+}  // namespace
+
+void run_golden_graph(ggml_backend_t backend, const GoldenGraph& graph, const OnResult& on_result) {
+    report(graph, on_result, [&] { return run(backend, graph); });
+}
+
+void run_golden_graph_on_host(const GoldenGraph& graph, const ComputeNode& compute,
+                              const OnResult& on_result) {
+    report(graph, on_result, [&] { return run_on_host(graph, compute); });
+}
+
+void run_golden_file(ggml_backend_t backend, const std::string& path, const OnResult& on_result) {
+    try {
+        if (!is_golden_ops(path)) return run_golden_type(path, on_result);
+        for (const GoldenGraph& graph : read_golden_ops(path))
+            run_golden_graph(backend, graph, on_result);
+    } catch (const std::exception& e) {
+        on_result({Outcome::kFailed, path, "", e.what()});
+    }
+}
+
+std::vector<std::string> golden_files(const std::string& directory) {
+    std::set<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        const std::string name = entry.path().filename().string();
+        if (entry.path().extension() == ".bin" && name != "inputs.bin" &&
+            name != "f16_to_f32.bin") {
+            files.insert(entry.path().string());
+        }
+    }
+    return {files.begin(), files.end()};
+}
+
+}  // namespace tenon::conformance
