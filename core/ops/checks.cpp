@@ -236,6 +236,16 @@ Checks& Checks::padded_rows(int i) {
     return *this;
 }
 
+Checks& Checks::dense_matrices(int i) {
+    dense_elements(i);
+    if (!ok()) return *this;
+    const size_t want = src(i).nb[0] * static_cast<size_t>(src(i).ne[0]);
+    if (src(i).nb[1] != want) {
+        reject("%s has nb[1] = %zu, must be %zu", SourceName(call_, i).text, src(i).nb[1], want);
+    }
+    return *this;
+}
+
 Checks& Checks::not_transposed(int i) {
     if (ok() && is_transposed(src(i))) {
         reject("%s is transposed: nb[0] = %zu, nb[1] = %zu", SourceName(call_, i).text,

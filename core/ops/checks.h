@@ -46,6 +46,7 @@ public:
     Checks& contiguous_rows(int i);
     Checks& dense_elements(int i);  // nb[0] is the size of a block
     Checks& padded_rows(int i);     // nb[0] dense, nb[2] and nb[3] follow from nb[1]
+    Checks& dense_matrices(int i);  // nb[0] dense, nb[1] follows from it
     Checks& not_transposed(int i);
 
     // ---- a parameter
