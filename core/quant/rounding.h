@@ -16,10 +16,12 @@ inline float clamp(float v, float lo, float hi) {
     return v < hi ? v : hi;
 }
 
-// Nearest integer, ties to even, as a float. Adding 1.5 * 2^23 leaves no room for a fraction.
+// 1.5 * 2^23: a sum with it has no room for a fraction.
+inline constexpr float kRoundingShift = 12582912.0f;
+
+// Nearest integer, ties to even, as a float.
 inline float nearest(float v, float lo, float hi) {
-    constexpr float kShift = 12582912.0f;
-    return (clamp(v, lo, hi) + kShift) - kShift;
+    return (clamp(v, lo, hi) + kRoundingShift) - kRoundingShift;
 }
 inline int nearest_int(float v, int lo, int hi) {
     return static_cast<int>(nearest(v, static_cast<float>(lo), static_cast<float>(hi)));

@@ -4,14 +4,33 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace tenon::quant {
 namespace {
 
 // Candidates are tried side by side, one per lane, each with its own sums over the elements in
-// order. That is the specified order of additions and still vectorises.
+// order. That is the specified order of additions and still uses vector registers. A compiler
+// extension instead of loops over the lanes: GCC's vectoriser finds slower shapes of those.
 constexpr int kLanes = 4;
-using Lanes = float[kLanes];
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
+typedef int32_t Mask __attribute__((vector_size(kLanes * sizeof(int32_t))));
+
+Lanes splat(float v) { return v - Lanes{}; }
+Lanes load(const float* p) {
+    Lanes v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+void store(float* p, Lanes v) { std::memcpy(p, &v, sizeof v); }
+
+// nearest() of rounding.h, lane by lane.
+Lanes nearest_lanes(Lanes v, Lanes lo, Lanes hi) {
+    v = v > lo ? v : lo;
+    v = v < hi ? v : hi;
+    return (v + kRoundingShift) - kRoundingShift;
+}
+Lanes abs_lanes(Lanes v) { return v < 0 ? -v : v; }
 
 constexpr int kSweepCandidates = 19;
 constexpr int kPaddedCandidates = 20;
@@ -29,17 +48,16 @@ void sweep_candidates(float m, int levels, float* inv) {
 
 // a = sum w x l, b = sum w l l for kLanes inverse scales.
 void symmetric_sums(const float* x, const float* w, const float* wx, int n, float lo, float hi,
-                    const float* inv, float* a_out, float* b_out) {
+                    const float* inv_scales, float* a_out, float* b_out) {
+    const Lanes inv = load(inv_scales), los = splat(lo), his = splat(hi);
     Lanes a{}, b{};
     for (int i = 0; i < n; ++i) {
-        for (int k = 0; k < kLanes; ++k) {
-            const float l = nearest(inv[k] * x[i], lo, hi);
-            a[k] += wx[i] * l;
-            b[k] += w[i] * l * l;
-        }
+        const Lanes l = nearest_lanes(inv * x[i], los, his);
+        a += wx[i] * l;
+        b += w[i] * l * l;
     }
-    std::copy_n(a, kLanes, a_out);
-    std::copy_n(b, kLanes, b_out);
+    store(a_out, a);
+    store(b_out, b);
 }
 
 // Moves single codes of a fit with sums a, b while that raises a * a / b. `lo`, `hi` bound the
@@ -170,13 +188,11 @@ float symmetric_descent(const float* x, int n, int levels, uint8_t* codes) {
 
 namespace {
 
-// kLanes candidates of an affine sweep over the same minimum: least-squares scale and minimum of
-// each, and its error. A candidate without a solution has an infinite error.
 struct AffineProblem {
     const float* x;
     const float* w;
     int n;
-    float hi_code;
+    float top;  // the largest code
     float sum_w, sum_x;
     ErrorNorm norm;
 };
@@ -185,43 +201,50 @@ struct AffineLanes {
     Lanes scale, min, error;
 };
 
-void affine_errors(const AffineProblem& p, const float* inv, float lo, AffineLanes& r) {
-    for (int k = 0; k < kLanes; ++k) r.error[k] = 0;
+Lanes affine_errors(const AffineProblem& p, const Lanes* codes, Lanes scale, Lanes min) {
+    Lanes error{};
     for (int i = 0; i < p.n; ++i) {
-        for (int k = 0; k < kLanes; ++k) {
-            const float l = nearest(inv[k] * (p.x[i] - lo), 0.0f, p.hi_code);
-            const float d = r.scale[k] * l + r.min[k] - p.x[i];
-            r.error[k] += p.w[i] * (p.norm == ErrorNorm::kAbsolute ? std::fabs(d) : d * d);
-        }
+        const Lanes d = scale * codes[i] + min - p.x[i];
+        error += p.w[i] * (p.norm == ErrorNorm::kAbsolute ? abs_lanes(d) : d * d);
     }
+    return error;
 }
 
-void affine_candidates(const AffineProblem& p, const float* inv, float lo, AffineLanes& r) {
+// kLanes candidates of an affine sweep over the same minimum: least-squares scale and minimum of
+// each, and its error. A candidate without a solution has an infinite error.
+AffineLanes affine_candidates(const AffineProblem& p, Lanes inv, float lo) {
+    const Lanes zero{}, top = splat(p.top);
+    Lanes codes[kMaxElems];
     Lanes s1{}, s2{}, sxl{};
     for (int i = 0; i < p.n; ++i) {
-        for (int k = 0; k < kLanes; ++k) {
-            const float l = nearest(inv[k] * (p.x[i] - lo), 0.0f, p.hi_code);
-            const float wl = p.w[i] * l;
-            s1[k] += wl;
-            s2[k] += wl * l;
-            sxl[k] += wl * p.x[i];
-        }
+        const Lanes l = nearest_lanes(inv * (p.x[i] - lo), zero, top);
+        const Lanes wl = p.w[i] * l;
+        codes[i] = l;
+        s1 += wl;
+        s2 += wl * l;
+        sxl += wl * p.x[i];
     }
-    bool solved[kLanes];
-    for (int k = 0; k < kLanes; ++k) {
-        const float det = p.sum_w * s2[k] - s1[k] * s1[k];
-        solved[k] = det > 0;
-        r.scale[k] = (p.sum_w * sxl[k] - p.sum_x * s1[k]) / det;
-        r.min[k] = (s2[k] * p.sum_x - s1[k] * sxl[k]) / det;
-        if (r.min[k] > 0) {
-            r.min[k] = 0;
-            r.scale[k] = sxl[k] / s2[k];
-        }
+    const Lanes det = p.sum_w * s2 - s1 * s1;
+    AffineLanes r;
+    r.scale = (p.sum_w * sxl - p.sum_x * s1) / det;
+    r.min = (s2 * p.sum_x - s1 * sxl) / det;
+    const Mask above = r.min > 0;
+    r.scale = above ? sxl / s2 : r.scale;
+    r.min = above ? zero : r.min;
+    r.error = affine_errors(p, codes, r.scale, r.min);
+    r.error = det > 0 ? r.error : splat(HUGE_VALF);
+    return r;
+}
+
+// Error of the code that maps the range from lo on to 0 … top.
+float affine_start_error(const AffineProblem& p, float inv, float lo) {
+    const float scale = 1 / inv;
+    float error = 0;
+    for (int i = 0; i < p.n; ++i) {
+        const float d = scale * nearest(inv * (p.x[i] - lo), 0, p.top) + lo - p.x[i];
+        error += p.w[i] * (p.norm == ErrorNorm::kAbsolute ? std::fabs(d) : d * d);
     }
-    affine_errors(p, inv, lo, r);
-    for (int k = 0; k < kLanes; ++k) {
-        if (!solved[k]) r.error[k] = HUGE_VALF;
-    }
+    return error;
 }
 
 }  // namespace
@@ -244,20 +267,16 @@ AffineFit affine_sweep(const float* x, const float* weights, int n, int levels, 
     const float top = static_cast<float>(levels);
     const AffineProblem p{x, weights, n, top, sum_w, sum_x, sweep.norm};
     float best_inv = top / (hi - lo), best_lo = lo;
-    AffineLanes start{{1 / best_inv}, {lo}, {}};
-    const Lanes start_inv{best_inv};
-    affine_errors(p, start_inv, lo, start);
-    float scale = start.scale[0], best = start.error[0];
+    float scale = 1 / best_inv, best = affine_start_error(p, best_inv, lo);
 
     // A winner moves the minimum that later candidates start from, so the lanes after it are void
     // and computed again. Winners are few.
     for (int k = 0; k <= sweep.last;) {
-        Lanes inv;
+        Lanes inv{};
         for (int j = 0; j < kLanes; ++j) {
             inv[j] = (sweep.first + sweep.step * static_cast<float>(k + j) + top) / (hi - lo);
         }
-        AffineLanes r;
-        affine_candidates(p, inv, lo, r);
+        const AffineLanes r = affine_candidates(p, inv, lo);
         const int in_range = std::min(kLanes, sweep.last + 1 - k);
         int j = 0;
         while (j < in_range && !(r.error[j] < best)) ++j;
