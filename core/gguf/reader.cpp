@@ -3,6 +3,7 @@
 
 #include "core/gguf/reader.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 
@@ -215,6 +216,9 @@ Result<void> Parser::array(Kv& kv, uint64_t after) {
         kv.n = *n;
         return in_.append(kv.data, *n * element, "elements");
     }
+    // Modest, since n is only a claim: memory follows the bytes that arrive.
+    kv.starts.reserve(std::min<uint64_t>(*n, 1 << 18));
+    kv.data.reserve(std::min<uint64_t>(*n, 1 << 18) * sizeof(uint64_t));
     for (uint64_t i = 0; i < *n; ++i) {
         auto done = string(kv, after + (*n - i - 1) * sizeof(uint64_t));
         if (!done) return done;
