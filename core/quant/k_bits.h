@@ -11,43 +11,48 @@
 
 namespace tenon::quant {
 
-// Codes of 2 bits, four per byte: element 128 h + 32 p + l has bits 2p of byte 32 h + l.
-inline void unpack_2bit(const uint8_t* qs, uint8_t* codes) {
-    for (int i = 0; i < TENON_QK_K; ++i) {
-        codes[i] = qs[32 * (i / 128) + i % 32] >> 2 * (i % 128 / 32) & 3;
+// Fields of kBits bits: element (8 / kBits) * 32 h + 32 p + l has field p of byte 32 h + l.
+template <int kBits>
+void unpack_fields(const uint8_t* qs, uint8_t* codes) {
+    constexpr int kPerByte = 8 / kBits, kMask = (1 << kBits) - 1;
+    for (int h = 0; h < TENON_QK_K / 32; h += kPerByte) {
+        for (int p = 0; p < kPerByte; ++p) {
+            for (int l = 0; l < 32; ++l) codes[l] = qs[l] >> kBits * p & kMask;
+            codes += 32;
+        }
+        qs += 32;
     }
 }
-inline void pack_2bit(const uint8_t* codes, uint8_t* qs) {
-    std::fill_n(qs, TENON_QK_K / 4, uint8_t{0});
-    for (int i = 0; i < TENON_QK_K; ++i) {
-        qs[32 * (i / 128) + i % 32] |= static_cast<uint8_t>((codes[i] & 3) << 2 * (i % 128 / 32));
-    }
-}
-
-// Low four bits, two per byte: element 64 h + 32 p + l has nibble p of byte 32 h + l.
-inline void unpack_4bit(const uint8_t* qs, uint8_t* codes) {
-    for (int i = 0; i < TENON_QK_K; ++i)
-        codes[i] = qs[32 * (i / 64) + i % 32] >> 4 * (i % 64 / 32) & 15;
-}
-inline void pack_4bit(const uint8_t* codes, uint8_t* qs) {
-    std::fill_n(qs, TENON_QK_K / 2, uint8_t{0});
-    for (int i = 0; i < TENON_QK_K; ++i) {
-        qs[32 * (i / 64) + i % 32] |= static_cast<uint8_t>((codes[i] & 15) << 4 * (i % 64 / 32));
+template <int kBits>
+void pack_fields(const uint8_t* codes, uint8_t* qs) {
+    constexpr int kPerByte = 8 / kBits, kMask = (1 << kBits) - 1;
+    for (int h = 0; h < TENON_QK_K / 32; h += kPerByte) {
+        std::fill_n(qs, 32, uint8_t{0});
+        for (int p = 0; p < kPerByte; ++p) {
+            for (int l = 0; l < 32; ++l)
+                qs[l] |= static_cast<uint8_t>((codes[l] & kMask) << kBits * p);
+            codes += 32;
+        }
+        qs += 32;
     }
 }
 
 // One bit each: element 32 p + l has bit p of byte l, worth 1 << kShift in the code.
 template <int kShift>
 void unpack_high_bit(const uint8_t* qh, uint8_t* codes) {
-    for (int i = 0; i < TENON_QK_K; ++i) {
-        codes[i] = static_cast<uint8_t>(codes[i] | (qh[i % 32] >> i / 32 & 1) << kShift);
+    for (int p = 0; p < TENON_QK_K / 32; ++p) {
+        for (int l = 0; l < 32; ++l) {
+            codes[32 * p + l] |= static_cast<uint8_t>((qh[l] >> p & 1) << kShift);
+        }
     }
 }
 template <int kShift>
 void pack_high_bit(const uint8_t* codes, uint8_t* qh) {
     std::fill_n(qh, TENON_QK_K / 8, uint8_t{0});
-    for (int i = 0; i < TENON_QK_K; ++i) {
-        qh[i % 32] |= static_cast<uint8_t>((codes[i] >> kShift & 1) << i / 32);
+    for (int p = 0; p < TENON_QK_K / 32; ++p) {
+        for (int l = 0; l < 32; ++l) {
+            qh[l] |= static_cast<uint8_t>((codes[32 * p + l] >> kShift & 1) << p);
+        }
     }
 }
 
@@ -83,21 +88,33 @@ inline void pack_sixteen(const uint8_t* scales, uint8_t* s) {
     }
 }
 
-// q6_K: low four bits in ql, high two in qh; element 128 h + 32 g + l.
+// q6_K: element 128 h + 32 g + l has four bits in ql, two runs of 32 per 64 bytes, and two in qh.
 inline void unpack_q6(const tenon_block_q6_K& block, uint8_t* codes) {
-    for (int i = 0; i < TENON_QK_K; ++i) {
-        const int h = i / 128, g = i % 128 / 32, l = i % 32;
-        const int low = block.ql[64 * h + 32 * (g % 2) + l] >> 4 * (g / 2) & 15;
-        codes[i] = static_cast<uint8_t>(low | (block.qh[32 * h + l] >> 2 * g & 3) << 4);
+    for (int h = 0; h < 2; ++h) {
+        for (int g = 0; g < 4; ++g) {
+            const uint8_t* ql = block.ql + 64 * h + 32 * (g % 2);
+            const uint8_t* qh = block.qh + 32 * h;
+            for (int l = 0; l < 32; ++l) {
+                codes[l] =
+                    static_cast<uint8_t>((ql[l] >> 4 * (g / 2) & 15) | (qh[l] >> 2 * g & 3) << 4);
+            }
+            codes += 32;
+        }
     }
 }
 inline void pack_q6(const uint8_t* codes, tenon_block_q6_K& block) {
     std::fill(std::begin(block.ql), std::end(block.ql), uint8_t{0});
     std::fill(std::begin(block.qh), std::end(block.qh), uint8_t{0});
-    for (int i = 0; i < TENON_QK_K; ++i) {
-        const int h = i / 128, g = i % 128 / 32, l = i % 32;
-        block.ql[64 * h + 32 * (g % 2) + l] |= static_cast<uint8_t>((codes[i] & 15) << 4 * (g / 2));
-        block.qh[32 * h + l] |= static_cast<uint8_t>(codes[i] >> 4 << 2 * g);
+    for (int h = 0; h < 2; ++h) {
+        for (int g = 0; g < 4; ++g) {
+            uint8_t* ql = block.ql + 64 * h + 32 * (g % 2);
+            uint8_t* qh = block.qh + 32 * h;
+            for (int l = 0; l < 32; ++l) {
+                ql[l] |= static_cast<uint8_t>((codes[l] & 15) << 4 * (g / 2));
+                qh[l] |= static_cast<uint8_t>(codes[l] >> 4 << 2 * g);
+            }
+            codes += 32;
+        }
     }
 }
 

@@ -42,14 +42,16 @@ struct AffineBlock {
     uint8_t codes[kN];
 };
 
-void decode_affine(const AffineShape& shape, const AffineBlock& b, float* dst) {
+template <int kSubElems>
+void decode_affine(const AffineBlock& b, float* dst) {
     const float d = f16_to_f32(b.d), dmin = f16_to_f32(b.dmin);
-    for (int j = 0; j < kN / shape.sub; ++j) {
+    const uint8_t* codes = b.codes;
+    for (int j = 0; j < kN / kSubElems; ++j) {
         const float scale = d * static_cast<float>(b.scales[j]);
         const float min = dmin * static_cast<float>(b.mins[j]);
-        for (int i = j * shape.sub; i < (j + 1) * shape.sub; ++i) {
-            dst[i] = scale * static_cast<float>(b.codes[i]) - min;
-        }
+        for (int i = 0; i < kSubElems; ++i) dst[i] = scale * static_cast<float>(codes[i]) - min;
+        codes += kSubElems;
+        dst += kSubElems;
     }
 }
 
@@ -116,8 +118,8 @@ void decode_q2_K(const tenon_block_q2_K& block, float* dst) {
         b.scales[j] = block.scales[j] & 15;
         b.mins[j] = block.scales[j] >> 4;
     }
-    unpack_2bit(block.qs, b.codes);
-    decode_affine(kShape2, b, dst);
+    unpack_fields<2>(block.qs, b.codes);
+    decode_affine<kShape2.sub>(b, dst);
 }
 
 void encode_q2_K(const float* x, const float* importance, tenon_block_q2_K& block) {
@@ -127,7 +129,7 @@ void encode_q2_K(const float* x, const float* importance, tenon_block_q2_K& bloc
     for (int j = 0; j < 16; ++j) {
         block.scales[j] = static_cast<uint8_t>(b.scales[j] | b.mins[j] << 4);
     }
-    pack_2bit(b.codes, block.qs);
+    pack_fields<2>(b.codes, block.qs);
 }
 
 void decode_q4_K(const tenon_block_q4_K& block, float* dst) {
@@ -135,8 +137,8 @@ void decode_q4_K(const tenon_block_q4_K& block, float* dst) {
     b.d = block.d;
     b.dmin = block.dmin;
     unpack_pairs(block.scales, b.scales, b.mins);
-    unpack_4bit(block.qs, b.codes);
-    decode_affine(kShape4, b, dst);
+    unpack_fields<4>(block.qs, b.codes);
+    decode_affine<kShape4.sub>(b, dst);
 }
 
 void encode_q4_K(const float* x, const float* importance, tenon_block_q4_K& block) {
@@ -144,7 +146,7 @@ void encode_q4_K(const float* x, const float* importance, tenon_block_q4_K& bloc
     block.d = b.d;
     block.dmin = b.dmin;
     pack_pairs(b.scales, b.mins, block.scales);
-    pack_4bit(b.codes, block.qs);
+    pack_fields<4>(b.codes, block.qs);
 }
 
 void decode_q5_K(const tenon_block_q5_K& block, float* dst) {
@@ -152,9 +154,9 @@ void decode_q5_K(const tenon_block_q5_K& block, float* dst) {
     b.d = block.d;
     b.dmin = block.dmin;
     unpack_pairs(block.scales, b.scales, b.mins);
-    unpack_4bit(block.qs, b.codes);
+    unpack_fields<4>(block.qs, b.codes);
     unpack_high_bit<4>(block.qh, b.codes);
-    decode_affine(kShape5, b, dst);
+    decode_affine<kShape5.sub>(b, dst);
 }
 
 void encode_q5_K(const float* x, const float* importance, tenon_block_q5_K& block) {
@@ -162,7 +164,7 @@ void encode_q5_K(const float* x, const float* importance, tenon_block_q5_K& bloc
     block.d = b.d;
     block.dmin = b.dmin;
     pack_pairs(b.scales, b.mins, block.scales);
-    pack_4bit(b.codes, block.qs);
+    pack_fields<4>(b.codes, block.qs);
     pack_high_bit<4>(b.codes, block.qh);
 }
 
@@ -174,8 +176,11 @@ constexpr int kSubs = kN / kSub;
 
 // codes are stored plus `levels`; scales are signed.
 void decode_symmetric(float d, const int* scales, const uint8_t* codes, int levels, float* dst) {
-    for (int i = 0; i < kN; ++i) {
-        dst[i] = d * static_cast<float>(scales[i / kSub]) * static_cast<float>(codes[i] - levels);
+    for (int j = 0; j < kSubs; ++j) {
+        const float scale = d * static_cast<float>(scales[j]);
+        for (int i = 0; i < kSub; ++i) dst[i] = scale * static_cast<float>(codes[i] - levels);
+        codes += kSub;
+        dst += kSub;
     }
 }
 
@@ -195,7 +200,7 @@ void decode_q3_K(const tenon_block_q3_K& block, float* dst) {
     int scales[kSubs];
     unpack_sixteen(block.scales, biased);
     for (int j = 0; j < kSubs; ++j) scales[j] = biased[j] - 32;
-    unpack_2bit(block.qs, codes);
+    unpack_fields<2>(block.qs, codes);
     unpack_high_bit<2>(block.hmask, codes);
     decode_symmetric(f16_to_f32(block.d), scales, codes, 4, dst);
 }
@@ -232,7 +237,7 @@ void encode_q3_K(const float* x, const float* importance, tenon_block_q3_K& bloc
     for (int j = 0; j < kSubs; ++j) stored[j] = biased[j] - 32;
     round_symmetric(f16_to_f32(block.d), stored, x, 4, codes);
     pack_sixteen(biased, block.scales);
-    pack_2bit(codes, block.qs);
+    pack_fields<2>(codes, block.qs);
     pack_high_bit<2>(codes, block.hmask);
 }
 

@@ -18,7 +18,11 @@ constexpr int kN = TENON_QK_K;
 
 void decode_q1_0(const tenon_block_q1_0& block, float* dst) {
     const float d = f16_to_f32(block.d);
-    for (int i = 0; i < TENON_QK_Q1_0; ++i) dst[i] = block.qs[i / 8] >> i % 8 & 1 ? d : -d;
+    const float values[2] = {-d, d};
+    for (uint8_t bits : block.qs) {
+        for (int i = 0; i < 8; ++i) dst[i] = values[bits >> i & 1];
+        dst += 8;
+    }
 }
 
 void encode_q1_0(const float* x, tenon_block_q1_0& block) {
@@ -64,9 +68,12 @@ void encode_q2_0(const float* x, tenon_block_q2_0& block) {
 
 void decode_tq2_0(const tenon_block_tq2_0& block, float* dst) {
     const float d = f16_to_f32(block.d);
-    for (int i = 0; i < kN; ++i) {
-        const int code = block.qs[32 * (i / 128) + i % 32] >> 2 * (i % 128 / 32) & 3;
-        dst[i] = static_cast<float>(code - 1) * d;
+    for (int h = 0; h < kN / 128; ++h) {
+        for (int p = 0; p < 4; ++p) {
+            const uint8_t* qs = block.qs + 32 * h;
+            for (int l = 0; l < 32; ++l) dst[l] = static_cast<float>((qs[l] >> 2 * p & 3) - 1) * d;
+            dst += 32;
+        }
     }
 }
 
