@@ -193,7 +193,7 @@ typedef struct tenon_placement_node {
     uint32_t                  struct_size;
     int32_t                   split;    /* index of its split; -1: a view, nothing runs */
     const struct ggml_tensor* node;     /* the application's own, valid as long as its context */
-    const char*               op;       /* "MUL_MAT", "UNARY:SILU" */
+    const char*               op;       /* "MUL_MAT", "SILU" */
     ggml_backend_t            backend;
     const char*               device;   /* name of the backend */
     const char*               reason;
@@ -213,8 +213,8 @@ typedef struct tenon_placement_split {
     const char*    device;
 } tenon_placement_split;
 
-/* Nodes of the graph that `sched` split last, 0 before; kept until the next graph or the reset after
- * which a new one is split. A scheduler is used by one thread at a time. */
+/* Nodes of the graph that `sched` split last; 0 before, and after a reset. A scheduler is used by one
+ * thread at a time. */
 GGML_API size_t tenon_placement_count(ggml_backend_sched_t sched);
 GGML_API bool tenon_placement_explain(ggml_backend_sched_t sched, size_t node,
                                       tenon_placement_node* out);
