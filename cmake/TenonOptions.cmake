@@ -22,7 +22,9 @@ target_compile_options(tenon_options INTERFACE
   -ffp-contract=off)
 if(TENON_SANITIZE)
   target_compile_options(tenon_options INTERFACE
-    -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    # Callers written in C may pass any number for an enum; the API checks them.
+    -fno-sanitize=enum)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})
 endif()
 

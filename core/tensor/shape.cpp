@@ -11,7 +11,7 @@ size_t nbytes(const ggml_tensor& t) {
         if (extent <= 0) return 0;
     }
     const TypeRow& type = kTypes[t.type];
-    size_t total;
+    size_t total = 0;
     int first;
     bool fits;
     if (type.block == 1) {
@@ -19,8 +19,12 @@ size_t nbytes(const ggml_tensor& t) {
         first = 0;
         fits = true;
     } else {
-        fits = mul_size(static_cast<size_t>(t.ne[0]), t.nb[0], &total);
-        total /= static_cast<size_t>(type.block);
+        // ne0 * nb0 / block, without the large product
+        const auto blocks = static_cast<size_t>(t.ne[0] / type.block);
+        const auto rest = static_cast<size_t>(t.ne[0] % type.block);
+        size_t part = 0;
+        fits = mul_size(blocks, t.nb[0], &total) && mul_size(rest, t.nb[0], &part) &&
+               add_size(total, part / static_cast<size_t>(type.block), &total);
         first = 1;
     }
     for (int k = first; fits && k < GGML_MAX_DIMS; ++k) {
