@@ -242,9 +242,10 @@ extern "C" size_t ggml_graph_overhead_custom(size_t size, bool grads) {
 extern "C" ggml_cgraph* ggml_graph_dup(ggml_context* ctx, ggml_cgraph* cgraph, bool force_grads) {
     return guard<ggml_cgraph*>(nullptr, [&]() -> Result<ggml_cgraph*> {
         if (!cgraph) return null_graph();
-        // A view has no size of its own.
-        const int size = std::max({cgraph->size, cgraph->n_nodes, cgraph->n_leafs});
-        auto copy = new_graph(ctx, static_cast<size_t>(size), cgraph->grads || force_grads);
+        // A view has no size of its own, but the set of the graph below it.
+        const size_t size = cgraph->size > 0 ? static_cast<size_t>(cgraph->size)
+                                             : (cgraph->visited_hash_set.size + 1) / 2;
+        auto copy = new_graph(ctx, size, cgraph->grads || force_grads);
         if (!copy) return copy;
         const auto copied = copy_graph(*cgraph, **copy);
         if (!copied) return copied.error();
