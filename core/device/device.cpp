@@ -1,0 +1,248 @@
+// Devices: properties, the op question, and which buffer types they can use.
+
+#include <cstdlib>
+
+#include "core/base/log.h"
+#include "core/base/os.h"
+#include "core/device/plugin_adapter.h"
+#include "core/device/stream.h"
+#include "core/tensor/shape.h"
+#include "tenon/tensor.h"
+
+enum ggml_backend_dev_type ggml_backend_device::type() const {
+    return info.kind <= TENON_DEVICE_ACCEL ? static_cast<enum ggml_backend_dev_type>(info.kind)
+                                           : GGML_BACKEND_DEVICE_TYPE_ACCEL;
+}
+
+namespace tenon {
+namespace {
+
+struct Memory {
+    size_t free = 0, total = 0;
+};
+
+// Zero when the device cannot tell: applications take that for "nothing to report".
+Memory memory_of(ggml_backend_device& device) {
+    auto handle = open_device(&device);
+    if (!handle) return {};
+    tenon_memory_info info{};
+    info.struct_size = sizeof info;
+    PluginError error;
+    const tenon_status status = (*handle)->v->memory(*handle, &info, &error);
+    if (status != TENON_OK) {
+        log(GGML_LOG_LEVEL_WARN, "%s",
+            error.as_error(status, device.name.c_str(), "cannot tell its memory").text);
+        return {};
+    }
+    return {info.free, info.total};
+}
+
+// GGML_OP_OFFLOAD_MIN_BATCH, or 0 when the device's own judgement counts.
+int64_t offload_min_batch() {
+    static const int64_t n = [] {
+        const char* text = os::environment("GGML_OP_OFFLOAD_MIN_BATCH");
+        return text ? std::strtoll(text, nullptr, 10) : 0;
+    }();
+    return n;
+}
+
+int64_t batch_of(const ggml_tensor& node) {
+    switch (node.op) {
+        case GGML_OP_GET_ROWS:
+            return 0;
+        case GGML_OP_MUL_MAT:
+            return node.ne[1];
+        case GGML_OP_MUL_MAT_ID:
+        case GGML_OP_ROPE:
+        case GGML_OP_ROPE_BACK:
+            return node.ne[2];
+        default:
+            return nrows(node);
+    }
+}
+
+// Sources in memory of another device that the host cannot lend either.
+bool has_foreign_source(const ggml_backend_device& device, const ggml_tensor& node) {
+    for (const ggml_tensor* src : node.src) {
+        const ggml_backend_buffer* buffer = src ? tenon_effective_buffer(src) : nullptr;
+        if (!buffer || buffer->type->is_host()) continue;
+        if (!supports_buft(device, *buffer->type)) return true;
+    }
+    return false;
+}
+
+bool verdict_of(ggml_backend_device& device, const ggml_tensor& node, bool want_cost,
+                tenon_op_verdict* verdict) {
+    const ggml_tensor* nodes[] = {&node};
+    return query_ops(&device, nodes, 1, verdict, want_cost) && verdict->support != TENON_SUPPORT_NO;
+}
+
+}  // namespace
+
+Result<void> query_ops(ggml_backend_dev_t device, const ggml_tensor* const* nodes, size_t n,
+                       tenon_op_verdict* out, bool want_cost) {
+    auto handle = open_device(device);
+    if (!handle) return handle.error();
+    if (n > UINT32_MAX) return fail(TENON_E_INVALID, "a query for %zu nodes", n);
+    std::fill_n(out, n, tenon_op_verdict{});
+    tenon_op_query query{};
+    query.struct_size = sizeof query;
+    query.n = static_cast<uint32_t>(n);
+    query.ops = nodes;
+    query.verdicts = out;
+    query.stride = sizeof *out;
+    query.want = want_cost ? 0 : 1;
+    PluginError error;
+    const tenon_status status = (*handle)->v->query_ops(*handle, &query, &error);
+    if (status != TENON_OK) {
+        return error.as_error(status, device->name.c_str(), "cannot judge nodes");
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (tenon_is_view_op(nodes[i]->op)) {
+            out[i] = {};
+            out[i].support = TENON_SUPPORT_YES;
+            out[i].flags = TENON_VERDICT_CACHEABLE;
+        } else if (out[i].support > TENON_SUPPORT_EMULATED) {
+            out[i].support = TENON_SUPPORT_NO;  // a grade this version does not know
+        }
+    }
+    return {};
+}
+
+bool supports_buft(const ggml_backend_device& device, const ggml_backend_buffer_type& buft) {
+    if (buft.device == &device) return true;
+    if (buft.device && buft.device->reg == device.reg &&
+        (&buft == device.default_buft || &buft == device.host_buft)) {
+        return true;  // a type the plugin lists for several devices
+    }
+    if (buft.is_host() && device.can(TENON_CAP_READS_HOST)) return true;
+    if (!device.handle || !device.handle->v->buft_accepts || !may_enter(*device.reg)) return false;
+    tenon_buft_info foreign{};
+    foreign.struct_size = sizeof foreign;
+    foreign.flags = buft.flags;
+    foreign.name = buft.name.c_str();
+    foreign.alignment = buft.alignment;
+    foreign.max_size = buft.max_size;
+    tenon_device_info host{};
+    host.struct_size = sizeof host;
+    host.name = "CPU";
+    const tenon_device_info* owner = buft.device ? &buft.device->info : &host;
+    return device.handle->v->buft_accepts(device.handle, &foreign, owner) != 0;
+}
+
+}  // namespace tenon
+
+using namespace tenon;
+
+extern "C" {
+
+const char* ggml_backend_dev_name(ggml_backend_dev_t device) {
+    return device ? device->name.c_str() : "NULL";
+}
+
+const char* ggml_backend_dev_description(ggml_backend_dev_t device) {
+    return device ? device->description.c_str() : "NULL";
+}
+
+void ggml_backend_dev_memory(ggml_backend_dev_t device, size_t* free, size_t* total) {
+    guard_void([&]() -> Result<void> {
+        const Memory memory = device ? memory_of(*device) : Memory{};
+        if (free) *free = memory.free;
+        if (total) *total = memory.total;
+        if (!device) return fail(TENON_E_INVALID, "device is null");
+        return {};
+    });
+}
+
+enum ggml_backend_dev_type ggml_backend_dev_type(ggml_backend_dev_t device) {
+    return device ? device->type() : GGML_BACKEND_DEVICE_TYPE_CPU;
+}
+
+void ggml_backend_dev_get_props(ggml_backend_dev_t device, ggml_backend_dev_props* props) {
+    if (!props) return;
+    *props = {};
+    props->name = props->description = "NULL";
+    guard_void([&]() -> Result<void> {
+        if (!device) return fail(TENON_E_INVALID, "device is null");
+        const Memory memory = memory_of(*device);
+        const bool uses_core_memory = device->default_buft->device == nullptr;
+        props->name = device->name.c_str();
+        props->description = device->description.c_str();
+        props->memory_free = memory.free;
+        props->memory_total = memory.total;
+        props->type = device->type();
+        props->device_id = device->device_id.empty() ? nullptr : device->device_id.c_str();
+        props->caps.async = device->can(TENON_CAP_ASYNC);
+        props->caps.host_buffer = device->can(TENON_CAP_PINNED_HOST);
+        props->caps.buffer_from_host_ptr = device->can(TENON_CAP_WRAP_HOST_PTR) || uses_core_memory;
+        props->caps.events = device->can(TENON_CAP_EVENTS);
+        props->caps.mmap_support = device->can(TENON_CAP_MMAP_FRIENDLY);
+        return {};
+    });
+}
+
+ggml_backend_reg_t ggml_backend_dev_backend_reg(ggml_backend_dev_t device) {
+    return device ? device->reg : nullptr;
+}
+
+ggml_backend_buffer_type_t ggml_backend_dev_buffer_type(ggml_backend_dev_t device) {
+    return device ? device->default_buft : nullptr;
+}
+
+ggml_backend_buffer_type_t ggml_backend_dev_host_buffer_type(ggml_backend_dev_t device) {
+    return device ? device->host_buft : nullptr;
+}
+
+bool ggml_backend_dev_supports_op(ggml_backend_dev_t device, const ggml_tensor* op) {
+    return guard<bool>(false, [&]() -> bool {
+        if (!device || !op) return false;
+        if (tenon_is_view_op(op->op)) return true;
+        if (has_foreign_source(*device, *op)) return false;
+        tenon_op_verdict verdict;
+        return verdict_of(*device, *op, /*want_cost=*/false, &verdict);
+    });
+}
+
+bool ggml_backend_dev_supports_buft(ggml_backend_dev_t device, ggml_backend_buffer_type_t buft) {
+    return guard<bool>(false, [&] { return device && buft && supports_buft(*device, *buft); });
+}
+
+bool ggml_backend_dev_offload_op(ggml_backend_dev_t device, const ggml_tensor* op) {
+    return guard<bool>(false, [&]() -> bool {
+        if (!device || !op || device->type() == GGML_BACKEND_DEVICE_TYPE_CPU) return false;
+        tenon_op_verdict verdict;
+        if (!verdict_of(*device, *op, /*want_cost=*/true, &verdict)) return false;
+        if (const int64_t n = offload_min_batch()) return batch_of(*op) >= n;
+        return verdict.flags & TENON_VERDICT_WANTS_OP;
+    });
+}
+
+const char* ggml_backend_meta_split_axis_name(enum ggml_backend_meta_split_axis axis) {
+    switch (axis) {
+        case GGML_BACKEND_SPLIT_AXIS_0:
+            return "0";
+        case GGML_BACKEND_SPLIT_AXIS_1:
+            return "1";
+        case GGML_BACKEND_SPLIT_AXIS_2:
+            return "2";
+        case GGML_BACKEND_SPLIT_AXIS_3:
+            return "3";
+        case GGML_BACKEND_SPLIT_AXIS_MIRRORED:
+            return "MIRRORED";
+        case GGML_BACKEND_SPLIT_AXIS_PARTIAL:
+            return "PARTIAL";
+        case GGML_BACKEND_SPLIT_AXIS_NONE:
+            return "NONE";
+        default:
+            return "UNKNOWN";
+    }
+}
+
+ggml_backend_dev_t ggml_backend_meta_device(ggml_backend_dev_t*, size_t,
+                                            ggml_backend_meta_get_split_state_t, void*) {
+    return guard<ggml_backend_dev_t>(nullptr, []() -> Result<ggml_backend_dev_t> {
+        return fail(TENON_E_UNSUPPORTED, "meta devices are not available in this version");
+    });
+}
+
+}  // extern "C"

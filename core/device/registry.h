@@ -1,0 +1,22 @@
+// The two ordered lists of the process: registrations and devices.
+#pragma once
+
+#include <vector>
+
+#include "core/device/device.h"
+
+namespace tenon {
+
+// An immutable state of the lists. Lives until the process ends, so readers need no lock.
+struct RegistrySnapshot {
+    std::vector<ggml_backend_reg_t> regs;
+    std::vector<ggml_backend_dev_t> devices;  // as applications index them
+    std::vector<ggml_backend_dev_t> hidden;   // found by exact name only
+};
+
+// The present state. `registry()` loads the default plugins on first use, `loaded_registry()` never
+// loads anything.
+const RegistrySnapshot& registry();
+const RegistrySnapshot& loaded_registry();
+
+}  // namespace tenon
