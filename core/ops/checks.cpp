@@ -143,9 +143,9 @@ Checks& Checks::same_shape(int i, int j) {
 
 Checks& Checks::multiple_of(int i, int dim_i, int j, int dim_j) {
     if (ok() && !divides(src(j).ne[dim_j], src(i).ne[dim_i])) {
-        reject("%s has ne[%d] = %lld, no multiple of %s's ne[%d] = %lld", SourceName(call_, i).text,
-               dim_i, (long long)src(i).ne[dim_i], SourceName(call_, j).text, dim_j,
-               (long long)src(j).ne[dim_j]);
+        reject("%s has ne[%d] = %lld, no multiple of ne[%d] = %lld of %s",
+               SourceName(call_, i).text, dim_i, (long long)src(i).ne[dim_i], dim_j,
+               (long long)src(j).ne[dim_j], SourceName(call_, j).text);
     }
     return *this;
 }
