@@ -14,6 +14,7 @@ struct f32 {
     __m256 v;
     static constexpr int lanes = 8;
 };
+constexpr int kRegisters = 16;  // vectors that fit the register file: sizes register tiles
 struct i32 {
     __m256i v;
 };
@@ -55,6 +56,12 @@ inline __m256i first_lanes(int n) {
 }
 inline f32 load_some(const float* p, int n) { return {_mm256_maskload_ps(p, first_lanes(n))}; }
 inline void store_some(float* p, f32 a, int n) { _mm256_maskstore_ps(p, first_lanes(n), a.v); }
+
+// One value.
+inline float to_f32(ggml_fp16_t x) { return _cvtsh_ss(x); }
+inline void set_f32(ggml_fp16_t* p, float x) {
+    *p = static_cast<ggml_fp16_t>(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT));
+}
 
 // ---- lanes ------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ struct f32 {
     __m512 v;
     static constexpr int lanes = 16;
 };
+constexpr int kRegisters = 32;  // vectors that fit the register file: sizes register tiles
 struct i32 {
     __m512i v;
 };
@@ -53,6 +54,12 @@ inline void store(ggml_bf16_t* p, f32 a) {
 inline __mmask16 first_lanes(int n) { return static_cast<__mmask16>((1u << n) - 1u); }
 inline f32 load_some(const float* p, int n) { return {_mm512_maskz_loadu_ps(first_lanes(n), p)}; }
 inline void store_some(float* p, f32 a, int n) { _mm512_mask_storeu_ps(p, first_lanes(n), a.v); }
+
+// One value.
+inline float to_f32(ggml_fp16_t x) { return _cvtsh_ss(x); }
+inline void set_f32(ggml_fp16_t* p, float x) {
+    *p = static_cast<ggml_fp16_t>(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT));
+}
 
 // ---- lanes ------------------------------------------------------------------------------------
 

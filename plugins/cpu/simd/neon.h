@@ -14,6 +14,7 @@ struct f32 {
     float32x4_t v;
     static constexpr int lanes = 4;
 };
+constexpr int kRegisters = 32;  // vectors that fit the register file: sizes register tiles
 struct i32 {
     int32x4_t v;
 };
@@ -52,6 +53,12 @@ inline void store_some(float* p, f32 a, int n) {
     float lanes[4];
     vst1q_f32(lanes, a.v);
     for (int k = 0; k < n; ++k) p[k] = lanes[k];
+}
+
+// One value.
+inline float to_f32(ggml_fp16_t x) { return static_cast<float>(std::bit_cast<__fp16>(x)); }
+inline void set_f32(ggml_fp16_t* p, float x) {
+    *p = std::bit_cast<ggml_fp16_t>(static_cast<__fp16>(x));
 }
 
 // ---- lanes ------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ struct f32 {
     v4f v;
     static constexpr int lanes = 4;
 };
+constexpr int kRegisters = 16;  // vectors that fit the register file: sizes register tiles
 struct i32 {
     v4i v;
 };
@@ -60,6 +61,10 @@ inline f32 load_some(const float* p, int n) {
 inline void store_some(float* p, f32 a, int n) {
     for (int k = 0; k < n; ++k) p[k] = a.v[k];
 }
+
+// One value.
+inline float to_f32(ggml_fp16_t x) { return half_to_float(x); }
+inline void set_f32(ggml_fp16_t* p, float x) { *p = float_to_half(x); }
 
 // ---- lanes ------------------------------------------------------------------------------------
 

@@ -21,13 +21,12 @@ inline f32 operator*(f32 a, f32 b) { return mul(a, b); }
 inline f32 operator/(f32 a, f32 b) { return div(a, b); }
 inline f32 operator-(f32 a) { return neg(a); }
 
-// ---- single values ----------------------------------------------------------------------------
+// ---- single values (of halves: words of the ISA header)
+// ----------------------------------------------------------------
 
 inline float to_f32(float x) { return x; }
-inline float to_f32(ggml_fp16_t x) { return half_to_float(x); }
 inline float to_f32(ggml_bf16_t x) { return bfloat_to_float(x); }
 inline void set_f32(float* p, float x) { *p = x; }
-inline void set_f32(ggml_fp16_t* p, float x) { *p = float_to_half(x); }
 inline void set_f32(ggml_bf16_t* p, float x) { *p = float_to_bfloat(x); }
 
 // ---- partial vectors of halves: through a buffer ----------------------------------------------

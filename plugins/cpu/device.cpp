@@ -1,0 +1,242 @@
+// The device, stream and plugin tables. The CPU has no buffer types of its own: it works in the
+// core's host memory.
+
+#include <new>
+
+#include "core/device/cpu_ext.h"
+#include "plugins/cpu/dot/dot.h"
+#include "plugins/cpu/graph_run.h"
+#include "plugins/cpu/hardware.h"
+#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/plugin.h"
+
+#include TENON_CPU_VARIANT_HEADER
+
+struct tenon_plugin_ctx {
+    const tenon_host* host;
+    const tenon_ext_host_threads*
+        threads;      // NULL: the host has none, everything runs on one thread
+    uint32_t budget;  // threads that workspace is announced for
+    char processor[64];
+    tenon_cpu_dot_row dot_rows[GGML_TYPE_COUNT];
+    tenon_ext_cpu_dot dot_extension;
+};
+
+namespace tenon::cpu {
+namespace {
+
+constexpr tenon_ext_features kFeatureTable = {
+    sizeof(tenon_ext_features), static_cast<uint32_t>(std::size(kFeatures)), kFeatures};
+
+struct Device {
+    tenon_device base;
+    tenon_plugin_ctx* ctx;
+};
+
+struct Stream {
+    tenon_stream base;
+    GraphRunner runner;
+};
+
+void fill_dot_rows(tenon_plugin_ctx& ctx) {
+    for (int i = 0; i < GGML_TYPE_COUNT; ++i) {
+        const auto type = static_cast<ggml_type>(i);
+        tenon_cpu_dot_row& row = ctx.dot_rows[i];
+        row.from_float = from_float(type);
+        if (const DotType* dot = find_dot_type(type)) {
+            row.vec_dot = dot->vec_dot;
+            row.vec_dot_type = dot->partner;
+            row.nrows = 1;
+        }
+    }
+    // Nobody multiplies with q8_1 rows, but the table says what they would meet.
+    ctx.dot_rows[GGML_TYPE_Q8_1].vec_dot_type = GGML_TYPE_Q8_1;
+    ctx.dot_rows[GGML_TYPE_Q8_1].nrows = 1;
+    ctx.dot_extension = {sizeof(tenon_ext_cpu_dot), GGML_TYPE_COUNT, ctx.dot_rows};
+}
+
+bool same(const char* a, const char* b) { return a && std::strcmp(a, b) == 0; }
+
+// ---- stream -----------------------------------------------------------------------------------
+
+void stream_close(tenon_stream* stream) { delete reinterpret_cast<Stream*>(stream); }
+
+// Runs end before graph_run returns: there is never queued work.
+tenon_status stream_synchronize(tenon_stream*, uint64_t, tenon_error*) { return TENON_OK; }
+
+tenon_status stream_graph_run(tenon_stream* stream, const tenon_graph_view* graph,
+                              const tenon_run_params* params, tenon_error* error) {
+    try {
+        return reinterpret_cast<Stream*>(stream)->runner.run(*graph, *params, error);
+    } catch (const std::bad_alloc&) {
+        return tenon_fail(error, TENON_E_NO_HOST_MEMORY, 0, nullptr,
+                          "no memory for the plan of a graph");
+    } catch (...) {
+        return tenon_fail(error, TENON_E_INTERNAL, 0, nullptr, "unknown exception in a graph run");
+    }
+}
+
+const void* no_extension(tenon_stream*, const char*) { return nullptr; }
+
+constexpr tenon_stream_vtbl kStreamTable = {
+    .struct_size = sizeof(tenon_stream_vtbl),
+    .reserved0 = 0,
+    .close = stream_close,
+    .synchronize = stream_synchronize,
+    .tensor_set = nullptr,
+    .tensor_get = nullptr,
+    .tensor_copy = nullptr,
+    .graph_run = stream_graph_run,
+    .event_record = nullptr,
+    .event_wait = nullptr,
+    .extension = no_extension,
+};
+
+// ---- device -----------------------------------------------------------------------------------
+
+void device_close(tenon_device* device) { delete reinterpret_cast<Device*>(device); }
+
+tenon_status device_memory(tenon_device*, tenon_memory_info* out, tenon_error*) {
+    out->total = memory_total();
+    out->free = out->total;
+    out->flags = 1u << 0;  // an estimate: what is free changes under our feet
+    return TENON_OK;
+}
+
+void judge(const tenon_plugin_ctx& ctx, const ggml_tensor& node, bool support_only,
+           tenon_op_verdict& out) {
+    out.flags = TENON_VERDICT_CACHEABLE;
+    if (tenon_is_view_op(node.op)) {
+        out.support = TENON_SUPPORT_YES;
+        return;
+    }
+    Verdict why;
+    const Kernel* kernel = find_kernel(node, &why);
+    if (!kernel) {
+        out.support = TENON_SUPPORT_NO;
+        out.reason = why.reason;
+        out.detail = why.detail;
+        return;
+    }
+    out.support = TENON_SUPPORT_YES;
+    if (tenon_is_empty(&node)) return;
+    if (kernel->workspace) out.workspace = kernel->workspace(node, static_cast<int>(ctx.budget));
+    if (support_only) return;
+    const double ns = cost_ns(*kernel, node);
+    out.time_ns = static_cast<uint64_t>(ns > 20000 ? ns / ctx.budget : ns);
+    out.confidence = 40;
+}
+
+tenon_status device_query_ops(tenon_device* device, const tenon_op_query* query, tenon_error*) {
+    const tenon_plugin_ctx& ctx = *reinterpret_cast<Device*>(device)->ctx;
+    char* verdicts = static_cast<char*>(query->verdicts);
+    for (uint32_t i = 0; i < query->n; ++i) {
+        judge(ctx, *query->ops[i], query->want & 1u,
+              *reinterpret_cast<tenon_op_verdict*>(verdicts + size_t{i} * query->stride));
+    }
+    return TENON_OK;
+}
+
+uint32_t no_buffer_types(tenon_device*) { return 0; }
+
+tenon_status no_such_buffer_type(tenon_error* error) {
+    return tenon_fail(error, TENON_E_INVALID, 0, nullptr, "the CPU has no buffer types of its own");
+}
+tenon_status device_buft_info(tenon_device*, uint32_t, tenon_buft_info*, tenon_error* error) {
+    return no_such_buffer_type(error);
+}
+tenon_status device_buffer_alloc(tenon_device*, uint32_t, uint64_t, uint32_t, tenon_buffer**,
+                                 void**, tenon_error* error) {
+    return no_such_buffer_type(error);
+}
+
+tenon_status device_stream_open(tenon_device* device, const tenon_open_params*, tenon_stream** out,
+                                tenon_error* error);
+
+const void* device_extension(tenon_device*, const char*) { return nullptr; }
+
+constexpr tenon_device_vtbl kDeviceTable = {
+    .struct_size = sizeof(tenon_device_vtbl),
+    .reserved0 = 0,
+    .close = device_close,
+    .memory = device_memory,
+    .query_ops = device_query_ops,
+    .buft_count = no_buffer_types,
+    .buft_info = device_buft_info,
+    .buft_accepts = nullptr,
+    .tensor_bytes = nullptr,
+    .buffer_alloc = device_buffer_alloc,
+    .buffer_wrap = nullptr,
+    .stream_open = device_stream_open,
+    .event_new = nullptr,
+    .extension = device_extension,
+};
+
+tenon_status device_stream_open(tenon_device* device, const tenon_open_params*, tenon_stream** out,
+                                tenon_error* error) {
+    const tenon_plugin_ctx& ctx = *reinterpret_cast<Device*>(device)->ctx;
+    auto* stream = new (std::nothrow) Stream{{&kStreamTable}, {ctx.host, ctx.threads}};
+    if (!stream)
+        return tenon_fail(error, TENON_E_NO_HOST_MEMORY, 0, nullptr, "no memory for a stream");
+    *out = &stream->base;
+    return TENON_OK;
+}
+
+}  // namespace
+
+// ---- plugin -----------------------------------------------------------------------------------
+
+tenon_status init(const tenon_host* host, const tenon_plugin_config*, tenon_plugin_ctx** out,
+                  tenon_error* error) {
+    auto* ctx = new (std::nothrow) tenon_plugin_ctx{};
+    if (!ctx)
+        return tenon_fail(error, TENON_E_NO_HOST_MEMORY, 0, nullptr, "no memory for the plugin");
+    ctx->host = host;
+    ctx->budget = 1;
+    if (TENON_HAS(host, tenon_host, extension)) {
+        ctx->threads =
+            static_cast<const tenon_ext_host_threads*>(host->extension(host, TENON_EXT_THREADS));
+    }
+    if (ctx->threads) ctx->budget = std::max(ctx->threads->budget(host), 1u);
+    fill_dot_rows(*ctx);
+    processor_name(ctx->processor, sizeof ctx->processor);
+    *out = ctx;
+    return TENON_OK;
+}
+
+void shutdown(tenon_plugin_ctx* ctx) { delete ctx; }
+
+uint32_t device_count(tenon_plugin_ctx*) { return 1; }
+
+tenon_status device_info(tenon_plugin_ctx* ctx, uint32_t index, tenon_device_info* out,
+                         tenon_error* error) {
+    if (index != 0)
+        return tenon_fail(error, TENON_E_INVALID, 0, nullptr, "there is one CPU device");
+    out->kind = TENON_DEVICE_CPU;
+    out->name = "CPU";
+    out->description = ctx->processor;
+    out->driver = kNote.variant;
+    out->memory_total = memory_total();
+    out->caps = TENON_CAP_READS_HOST | TENON_CAP_HOST_THREADS | TENON_CAP_MMAP_FRIENDLY;
+    out->numa_node = -1;
+    return TENON_OK;
+}
+
+tenon_status device_open(tenon_plugin_ctx* ctx, uint32_t index, const tenon_open_params*,
+                         tenon_device** out, tenon_error* error) {
+    if (index != 0)
+        return tenon_fail(error, TENON_E_INVALID, 0, nullptr, "there is one CPU device");
+    auto* device = new (std::nothrow) Device{{&kDeviceTable}, ctx};
+    if (!device)
+        return tenon_fail(error, TENON_E_NO_HOST_MEMORY, 0, nullptr, "no memory for a device");
+    *out = &device->base;
+    return TENON_OK;
+}
+
+const void* plugin_extension(tenon_plugin_ctx* ctx, const char* id) {
+    if (same(id, TENON_EXT_FEATURES)) return &kFeatureTable;
+    if (same(id, TENON_EXT_CPU_DOT)) return &ctx->dot_extension;
+    return nullptr;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,79 @@
+// The table: weight type -> partner, dot product, tile.
+
+#include "plugins/cpu/dot/dot.h"
+
+#include "core/quant/quant.h"
+#include "plugins/cpu/dot/types.h"
+
+namespace tenon::cpu {
+namespace {
+
+template <ggml_type type>
+constexpr DotType block32(ggml_type partner) {
+    return {type, partner, vec_dot_q8<type>, Operand::kQ8, tile_q8<type>};
+}
+template <ggml_type type>
+constexpr DotType converted(ggml_type partner) {
+    return {type, partner, vec_dot_converted<type>, Operand::kF32, tile_converted<type>};
+}
+
+constexpr DotType kDotTypes[] = {
+    {GGML_TYPE_F32, GGML_TYPE_F32, vec_dot_f32, Operand::kF32, tile_f32},
+    {GGML_TYPE_F16, GGML_TYPE_F16, vec_dot_f16, Operand::kF32, tile_f16_f32},
+    {GGML_TYPE_BF16, GGML_TYPE_BF16, vec_dot_bf16, Operand::kF32, tile_bf16_f32},
+    block32<GGML_TYPE_Q4_0>(GGML_TYPE_Q8_0),
+    block32<GGML_TYPE_Q4_1>(GGML_TYPE_Q8_1),
+    converted<GGML_TYPE_Q5_0>(GGML_TYPE_Q8_0),
+    converted<GGML_TYPE_Q5_1>(GGML_TYPE_Q8_1),
+    block32<GGML_TYPE_Q8_0>(GGML_TYPE_Q8_0),
+    block32<GGML_TYPE_IQ4_NL>(GGML_TYPE_Q8_0),
+    block32<GGML_TYPE_MXFP4>(GGML_TYPE_Q8_0),
+    converted<GGML_TYPE_NVFP4>(GGML_TYPE_Q8_0),
+    converted<GGML_TYPE_Q1_0>(GGML_TYPE_Q8_0),
+    converted<GGML_TYPE_Q2_0>(GGML_TYPE_Q8_0),
+    converted<GGML_TYPE_Q2_K>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_Q3_K>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_Q4_K>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_Q5_K>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_Q6_K>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_IQ1_S>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_IQ1_M>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_IQ2_XXS>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_IQ2_XS>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_IQ2_S>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_IQ3_XXS>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_IQ3_S>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_IQ4_XS>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_TQ1_0>(GGML_TYPE_Q8_K),
+    converted<GGML_TYPE_TQ2_0>(GGML_TYPE_Q8_K),
+};
+
+// Position in kDotTypes by type, -1: none.
+struct Index {
+    int8_t at[GGML_TYPE_COUNT];
+};
+constexpr Index make_index() {
+    Index index{};
+    for (int8_t& at : index.at) at = -1;
+    int8_t i = 0;
+    for (const DotType& row : kDotTypes) index.at[row.type] = i++;
+    return index;
+}
+constexpr Index kIndex = make_index();
+
+}  // namespace
+
+const DotType* find_dot_type(ggml_type type) {
+    if (type < 0 || type >= GGML_TYPE_COUNT || kIndex.at[type] < 0) return nullptr;
+    const DotType* row = &kDotTypes[kIndex.at[type]];
+    // A type that this build cannot decode has no products either.
+    const quant::Format* format = quant::find_format(type);
+    return format && (format->to_float || type == GGML_TYPE_F32) ? row : nullptr;
+}
+
+ggml_from_float_t from_float(ggml_type type) {
+    const quant::Format* format = quant::find_format(type);
+    return format ? format->from_float : nullptr;
+}
+
+}  // namespace tenon::cpu

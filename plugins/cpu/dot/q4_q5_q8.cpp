@@ -1,0 +1,152 @@
+// Products of the types with blocks of 32 and one scale: weights are unpacked to signed bytes once
+// and multiplied with the 8-bit codes of several columns.
+
+#include "plugins/cpu/dot/tiling.h"
+#include "plugins/cpu/dot/types.h"
+#include "plugins/cpu/simd/simd.h"
+#include "tenon/blocks.h"
+
+namespace tenon::cpu {
+namespace {
+
+using simd::f32x8;
+using simd::i8x32;
+
+// value = code*scale, plus `minimum` where there is one
+template <ggml_type type>
+struct Block;
+
+template <>
+struct Block<GGML_TYPE_Q8_0> {
+    using Bytes = tenon_block_q8_0;
+    using Partner = tenon_block_q8_0;
+    static i8x32 codes(const Bytes& b) { return simd::load_i8(b.qs); }
+    static float scale(const Bytes& b) { return simd::to_f32(b.d); }
+};
+
+template <>
+struct Block<GGML_TYPE_Q4_0> {
+    using Bytes = tenon_block_q4_0;
+    using Partner = tenon_block_q8_0;
+    static i8x32 codes(const Bytes& b) { return simd::sub(simd::load_u4(b.qs), int8_t{8}); }
+    static float scale(const Bytes& b) { return simd::to_f32(b.d); }
+};
+
+template <>
+struct Block<GGML_TYPE_Q4_1> {
+    using Bytes = tenon_block_q4_1;
+    using Partner = tenon_block_q8_1;
+    static i8x32 codes(const Bytes& b) { return simd::load_u4(b.qs); }
+    static float scale(const Bytes& b) { return simd::to_f32(b.d); }
+    static float minimum(const Bytes& b) { return simd::to_f32(b.m); }
+};
+
+template <>
+struct Block<GGML_TYPE_IQ4_NL> {
+    using Bytes = tenon_block_iq4_nl;
+    using Partner = tenon_block_q8_0;
+    static constexpr int8_t kValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                           1,    13,   25,  38,  53,  69,  89,  113};
+    static i8x32 codes(const Bytes& b) { return simd::look_up(kValues, simd::load_u4(b.qs)); }
+    static float scale(const Bytes& b) { return simd::to_f32(b.d); }
+};
+
+template <>
+struct Block<GGML_TYPE_MXFP4> {
+    using Bytes = tenon_block_mxfp4;
+    using Partner = tenon_block_q8_0;
+    // e2m1 doubled; the scale is halved
+    static constexpr int8_t kValues[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+    static i8x32 codes(const Bytes& b) { return simd::look_up(kValues, simd::load_u4(b.qs)); }
+    static float scale(const Bytes& b) {  // 2^(e-128)
+        const uint32_t e = b.e;
+        return std::bit_cast<float>(e < 2 ? 0x200000u << e : (e - 1) << 23);
+    }
+};
+
+template <class B>
+constexpr bool kHasMinimum = requires(const typename B::Bytes& b) {
+    B::minimum(b);
+};
+
+template <class B>
+struct Q8Tile {
+    static constexpr int kRows = simd::kRegisters >= 32 ? 4 : 2;
+    static constexpr int kCols = 4;
+
+    template <int R, int C>
+    static void run(const Tile& tile, int64_t row, int64_t col) {
+        const typename B::Bytes* w[R];
+        Q8Row y[C];
+        for (int r = 0; r < R; ++r) {
+            w[r] = reinterpret_cast<const typename B::Bytes*>(tile.weights +
+                                                              (row + r) * tile.row_stride);
+        }
+        for (int c = 0; c < C; ++c) y[c] = Q8Row::at(tile.b[col + c], tile.k);
+
+        f32x8 acc[R][C] = {};
+        float minima[R][C] = {};
+        for (int64_t i = 0; i < tile.k / 32; ++i) {
+            i8x32 codes[R];
+            float scale[R];
+            for (int r = 0; r < R; ++r) {
+                codes[r] = B::codes(w[r][i]);
+                scale[r] = B::scale(w[r][i]);
+            }
+            for (int c = 0; c < C; ++c) {
+                const i8x32 x = simd::load_i8(y[c].codes + 32 * i);
+                for (int r = 0; r < R; ++r) {
+                    acc[r][c] =
+                        simd::fma(simd::dot(codes[r], x), scale[r] * y[c].scales[i], acc[r][c]);
+                    if constexpr (kHasMinimum<B>)
+                        minima[r][c] += B::minimum(w[r][i]) * y[c].sums[i];
+                }
+            }
+        }
+        for (int c = 0; c < C; ++c) {
+            for (int r = 0; r < R; ++r) {
+                tile.dst[col + c][row + r] = simd::sum(acc[r][c]) + minima[r][c];
+            }
+        }
+    }
+};
+
+}  // namespace
+
+template <ggml_type type>
+void tile_q8(const Tile& tile) {
+    tile_all<Q8Tile<Block<type>>>(tile);
+}
+
+template <ggml_type type>
+void vec_dot_q8(int n, float* s, size_t, const void* x, size_t, const void* y, size_t, int) {
+    using B = Block<type>;
+    const auto* w = static_cast<const typename B::Bytes*>(x);
+    const auto* p = static_cast<const typename B::Partner*>(y);
+    f32x8 acc{};
+    float minima = 0;
+    for (int i = 0; i < n / 32; ++i) {
+        const float scale = B::scale(w[i]) * simd::to_f32(p[i].d);
+        acc = simd::fma(simd::dot(B::codes(w[i]), simd::load_i8(p[i].qs)), scale, acc);
+        if constexpr (kHasMinimum<B>) minima += B::minimum(w[i]) * simd::to_f32(p[i].s);
+    }
+    *s = simd::sum(acc) + minima;
+}
+
+template void tile_q8<GGML_TYPE_Q8_0>(const Tile&);
+template void tile_q8<GGML_TYPE_Q4_0>(const Tile&);
+template void tile_q8<GGML_TYPE_Q4_1>(const Tile&);
+template void tile_q8<GGML_TYPE_IQ4_NL>(const Tile&);
+template void tile_q8<GGML_TYPE_MXFP4>(const Tile&);
+template void vec_dot_q8<GGML_TYPE_Q8_0>(int, float*, size_t, const void*, size_t, const void*,
+                                         size_t, int);
+template void vec_dot_q8<GGML_TYPE_Q4_0>(int, float*, size_t, const void*, size_t, const void*,
+                                         size_t, int);
+template void vec_dot_q8<GGML_TYPE_Q4_1>(int, float*, size_t, const void*, size_t, const void*,
+                                         size_t, int);
+template void vec_dot_q8<GGML_TYPE_IQ4_NL>(int, float*, size_t, const void*, size_t, const void*,
+                                           size_t, int);
+template void vec_dot_q8<GGML_TYPE_MXFP4>(int, float*, size_t, const void*, size_t, const void*,
+                                          size_t, int);
+
+}  // namespace tenon::cpu

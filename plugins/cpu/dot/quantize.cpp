@@ -1,0 +1,78 @@
+// Activation rows to signed bytes.
+
+#include <cmath>
+
+#include "plugins/cpu/dot/dot.h"
+#include "plugins/cpu/simd/simd.h"
+#include "tenon/blocks.h"
+
+namespace tenon::cpu {
+namespace {
+
+// The parts of a Q8Row, writable.
+struct Out {
+    int8_t* codes;
+    float* scales;
+    float* sums;
+};
+Out parts(void* q8_row, int64_t n) {
+    auto* codes = static_cast<int8_t*>(q8_row);
+    auto* scales = reinterpret_cast<float*>(codes + n);
+    return {codes, scales, scales + n / 32};
+}
+
+float largest_magnitude(const float* x) {
+    simd::f32 m = simd::splat(0.0f);
+    for (int k = 0; k < 32; k += simd::f32::lanes) m = simd::max(simd::abs(simd::load(x + k)), m);
+    return simd::max_of(m);
+}
+
+int32_t sum_of_codes(const int8_t* codes) {
+    int32_t total = 0;
+    for (int k = 0; k < 32; ++k) total += codes[k];
+    return total;
+}
+
+}  // namespace
+
+void quantize_q8_row(const float* src, void* q8_row, int64_t n) {
+    const Out out = parts(q8_row, n);
+    for (int64_t i = 0; i < n / 32; ++i) {
+        const float* x = src + 32 * i;
+        const float largest = largest_magnitude(x);
+        const float scale = largest / 127.0f;
+        // Tiny blocks: 127/largest would overflow; their products are below every f32 result.
+        const float inverse = largest > 0x1p-120f ? 127.0f / largest : 0.0f;
+        const int32_t total = simd::store_i8(out.codes + 32 * i, x, inverse);
+        out.scales[i] = scale;
+        out.sums[i] = scale * static_cast<float>(total);
+    }
+}
+
+bool repack_q8_row(ggml_type type, const void* src, void* q8_row, int64_t n) {
+    const Out out = parts(q8_row, n);
+    for (int64_t i = 0; i < n / 32; ++i) {
+        int8_t* codes = out.codes + 32 * i;
+        if (type == GGML_TYPE_Q8_0) {
+            const auto& b = static_cast<const tenon_block_q8_0*>(src)[i];
+            std::memcpy(codes, b.qs, 32);
+            out.scales[i] = simd::to_f32(b.d);
+        } else if (type == GGML_TYPE_Q8_1) {
+            const auto& b = static_cast<const tenon_block_q8_1*>(src)[i];
+            std::memcpy(codes, b.qs, 32);
+            out.scales[i] = simd::to_f32(b.d);
+            out.sums[i] = simd::to_f32(b.s);
+            continue;
+        } else if (type == GGML_TYPE_Q8_K) {
+            const auto& b = static_cast<const tenon_block_q8_K*>(src)[i / 8];
+            std::memcpy(codes, b.qs + 32 * (i % 8), 32);
+            out.scales[i] = b.d;
+        } else {
+            return false;
+        }
+        out.sums[i] = out.scales[i] * static_cast<float>(sum_of_codes(codes));
+    }
+    return true;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,38 @@
+// The functions behind the table in dot.cpp, one set per family.
+#pragma once
+
+#include "plugins/cpu/dot/dot.h"
+
+namespace tenon::cpu {
+
+// float.cpp
+void tile_f32(const Tile& tile);
+void tile_f16_f32(const Tile& tile);
+void tile_bf16_f32(const Tile& tile);
+void vec_dot_f32(int n, float* s, size_t bs, const void* x, size_t bx, const void* y, size_t by,
+                 int nrc);
+void vec_dot_f16(int n, float* s, size_t bs, const void* x, size_t bx, const void* y, size_t by,
+                 int nrc);
+void vec_dot_bf16(int n, float* s, size_t bs, const void* x, size_t bx, const void* y, size_t by,
+                  int nrc);
+
+// q4_q5_q8.cpp
+template <ggml_type type>
+void tile_q8(const Tile& tile);
+template <ggml_type type>
+void vec_dot_q8(int n, float* s, size_t bs, const void* x, size_t bx, const void* y, size_t by,
+                int nrc);
+
+// converted.cpp: any type that decodes to f32
+void tile_converted_any(ggml_type type, const Tile& tile);
+float vec_dot_converted_any(ggml_type type, int64_t n, const void* x, const void* y);
+template <ggml_type type>
+void tile_converted(const Tile& tile) {
+    tile_converted_any(type, tile);
+}
+template <ggml_type type>
+void vec_dot_converted(int n, float* s, size_t, const void* x, size_t, const void* y, size_t, int) {
+    *s = vec_dot_converted_any(type, n, x, y);
+}
+
+}  // namespace tenon::cpu

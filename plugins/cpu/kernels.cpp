@@ -1,0 +1,63 @@
+// The list of kernels, and what is asked of all of them: which one, how long, how large a type is.
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/quant/quant.h"
+#include "plugins/cpu/kernel.h"
+
+namespace tenon::cpu {
+
+// clang-format off
+extern constinit const Kernel
+    kDup, kBinaryAdd, kAddQuantized, kBinarySub, kBinaryMul, kBinaryDiv, kArgmax, kNorm, kRmsNorm, kMulMat, kScale,
+    kCpy, kCont, kGetRows, kSetRows, kSoftMax, kRope, kRopeBack, kUnary, kGlu;
+
+// In order of enum ggml_op; for one op best first.
+constexpr const Kernel* kKernels[] = {
+    &kDup, &kBinaryAdd, &kAddQuantized, &kBinarySub, &kBinaryMul, &kBinaryDiv, &kArgmax, &kNorm, &kRmsNorm, &kMulMat,
+    &kScale, &kCpy, &kCont, &kGetRows, &kSetRows, &kSoftMax, &kRope, &kRopeBack, &kUnary, &kGlu,
+};
+// clang-format on
+
+const Kernel* find_kernel(const ggml_tensor& node, Verdict* why) {
+    Verdict last = no(node.op >= 0 && node.op < GGML_OP_COUNT ? TENON_REASON_NOT_IMPLEMENTED
+                                                              : TENON_REASON_UNKNOWN_OP,
+                      "there is no CPU kernel for this op");
+    const auto end = std::end(kKernels);
+    auto it = std::lower_bound(std::begin(kKernels), end, node.op,
+                               [](const Kernel* kernel, ggml_op op) { return kernel->op < op; });
+    for (; it != end && (*it)->op == node.op; ++it) {
+        const Verdict verdict = (*it)->supports(node);
+        if (verdict) return *it;
+        last = verdict;
+    }
+    if (why) *why = last;
+    return nullptr;
+}
+
+TypeSize type_size(ggml_type type) {
+    const quant::Format* format = quant::find_format(type);
+    if (!format) return {};
+    return {format->block, format->bytes};
+}
+
+// Bytes of the elements, wherever they lie.
+static double bytes_of(const ggml_tensor& t) {
+    const TypeSize size = type_size(t.type);
+    if (size.block == 0) return 0;
+    return static_cast<double>(tenon_nelements(&t)) * static_cast<double>(size.bytes) /
+           static_cast<double>(size.block);
+}
+
+double cost_ns(const Kernel& kernel, const ggml_tensor& node) {
+    if (kernel.cost_ns) return kernel.cost_ns(node);
+    constexpr double kBytesPerNs = 10;
+    double bytes = bytes_of(node);
+    for (const ggml_tensor* src : node.src) {
+        if (src) bytes += bytes_of(*src);
+    }
+    return 20 + bytes / kBytesPerNs;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,180 @@
+// MUL_MAT: dst[m, n, i2, i3] = sum over k of a[k, m, i2/r2, i3/r3] * b[k, n, i2, i3].
+//
+// First the rows of b are brought into the form that the weight type multiplies with, each once.
+// Then chunks of rows x columns are handed out. All columns that meet one weight matrix, those of
+// broadcast batches included, count as one matrix, so that weights are read once for all of them.
+
+#include <algorithm>
+
+#include "core/quant/quant.h"
+#include "plugins/cpu/dot/dot.h"
+#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/simd/simd.h"
+
+namespace tenon::cpu {
+namespace {
+
+// How b is read: as it lies, or from rows of `row_size` bytes in the workspace.
+struct Operands {
+    TileFn tile;
+    Operand form;
+    bool in_place;
+    size_t row_size;
+};
+
+Operands operands_of(const ggml_tensor& a, const ggml_tensor& b) {
+    const DotType& type = *find_dot_type(a.type);
+    if (b.type == GGML_TYPE_F16) return {tile_f16_f16, Operand::kF16, true, 0};
+    if (b.type == GGML_TYPE_BF16) return {tile_bf16_bf16, Operand::kBf16, true, 0};
+    if (type.operand == Operand::kQ8) {
+        return {type.tile, Operand::kQ8, false, Q8Row::bytes(b.ne[0])};
+    }
+    if (b.type == GGML_TYPE_F32) return {type.tile, Operand::kF32, true, 0};
+    const size_t size = (static_cast<size_t>(b.ne[0]) * sizeof(float) + 63) / 64 * 64;
+    return {type.tile, Operand::kF32, false, size};
+}
+
+Verdict supports(const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const ggml_tensor& b = *node.src[1];
+    const DotType* type = find_dot_type(a.type);
+    if (!type) return no(TENON_REASON_TYPE, "src0 has a type without dot product");
+    if (b.type != GGML_TYPE_F32 && b.type != type->partner) {
+        return no(TENON_REASON_TYPE_MIX, "src1 is neither f32 nor the dot product partner of src0");
+    }
+    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+    if (!has_dense_rows(a)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
+    if (!has_dense_rows(b)) return no(TENON_REASON_STRIDES, "src1 rows are not dense");
+    if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
+    return yes();
+}
+
+size_t workspace(const ggml_tensor& node, int) {
+    const ggml_tensor& b = *node.src[1];
+    const Operands operands = operands_of(*node.src[0], b);
+    return operands.in_place ? 0 : operands.row_size * static_cast<size_t>(tenon_nrows(&b));
+}
+
+double cost(const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const double weights = static_cast<double>(tenon_nelements(&a));
+    const double products =
+        static_cast<double>(tenon_nelements(&node)) * static_cast<double>(a.ne[0]);
+    const TypeSize size = type_size(a.type);
+    double ns = 50 + std::max(products / 20, weights / static_cast<double>(size.block) *
+                                                 static_cast<double>(size.bytes) / 15);
+    if (size.block > 1 && find_dot_type(a.type)->operand == Operand::kF32)
+        ns += weights;  // decoding
+    return ns;
+}
+
+void convert_row(const ggml_tensor& b, Operand form, const void* src, void* dst) {
+    const int64_t n = b.ne[0];
+    if (form == Operand::kQ8) {
+        if (b.type == GGML_TYPE_F32) {
+            quantize_q8_row(static_cast<const float*>(src), dst, n);
+        } else {
+            repack_q8_row(b.type, src, dst, n);
+        }
+        return;
+    }
+    auto* out = static_cast<float*>(dst);
+    switch (b.type) {
+        case GGML_TYPE_Q8_1:
+            quant::decode_q8_1(src, out, n);
+            break;
+        case GGML_TYPE_Q8_K:
+            quant::decode_q8_K(src, out, n);
+            break;
+        default:
+            quant::find_format(b.type)->to_float(src, out, n);
+    }
+}
+
+// The columns that meet weight matrix (a2, a3): n_cols = ne1(b)*r2*r3, counted n first, then i2,
+// i3.
+struct Columns {
+    const ggml_tensor& node;
+    const Operands& operands;
+    const char* workspace;
+    int64_t r2, r3;  // matrices of b per matrix of a
+    int64_t a2, a3;
+
+    void find(int64_t col, const char** b_row, float** dst) const {
+        const ggml_tensor& b = *node.src[1];
+        const int64_t n = col % b.ne[1], rest = col / b.ne[1];
+        const int64_t i2 = a2 * r2 + rest % r2, i3 = a3 * r3 + rest / r2;
+        *b_row = operands.in_place
+                     ? row<const char>(b, n, i2, i3)
+                     : workspace + operands.row_size * ((i3 * b.ne[2] + i2) * b.ne[1] + n);
+        *dst = row<float>(node, n, i2, i3);
+    }
+};
+
+constexpr int64_t kColsPerChunk = 16;
+
+void compute_chunk(const Columns& columns, int64_t row0, int64_t n_rows, int64_t col0,
+                   int64_t n_cols) {
+    const ggml_tensor& a = *columns.node.src[0];
+    const char* b_rows[kColsPerChunk];
+    float* dst[kColsPerChunk];
+    for (int64_t c = 0; c < n_cols; ++c) {
+        columns.find(col0 + c, &b_rows[c], &dst[c]);
+        dst[c] += row0;
+    }
+    columns.operands.tile({a.ne[0], row<const char>(a, row0, columns.a2, columns.a3), a.nb[1],
+                           n_rows, b_rows, dst, n_cols});
+}
+
+// Rows per chunk: enough chunks for the members to finish together, and few enough to be cheap.
+int64_t rows_per_chunk(const Task& task, int64_t n_rows, int64_t other_chunks) {
+    if (task.nth == 1) return std::min<int64_t>(n_rows, 256);
+    const int64_t wanted = std::max<int64_t>(8 * task.nth / other_chunks, 1);
+    const int64_t size = (n_rows + wanted - 1) / wanted;
+    return std::clamp<int64_t>((size + 7) / 8 * 8, 8, 256);
+}
+
+void run(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const ggml_tensor& b = *node.src[1];
+    const Operands operands = operands_of(a, b);
+    if (!operands.in_place) {
+        for_each_row(task, b, [&](int64_t i1, int64_t i2, int64_t i3) {
+            const int64_t index = (i3 * b.ne[2] + i2) * b.ne[1] + i1;
+            convert_row(b, operands.form, row<const void>(b, i1, i2, i3),
+                        static_cast<char*>(task.workspace) + operands.row_size * index);
+        });
+        task.barrier();
+    }
+
+    const int64_t r2 = b.ne[2] / a.ne[2], r3 = b.ne[3] / a.ne[3];
+    const int64_t n_cols = b.ne[1] * r2 * r3;
+    const int64_t col_chunks = (n_cols + kColsPerChunk - 1) / kColsPerChunk;
+    const int64_t matrices = a.ne[2] * a.ne[3];
+    const int64_t rows = rows_per_chunk(task, a.ne[1], matrices * col_chunks);
+    const int64_t row_chunks = (a.ne[1] + rows - 1) / rows;
+
+    // Rows fastest: the columns of a chunk stay in the second-level cache while weights stream by.
+    for_each_chunk(task, matrices * col_chunks * row_chunks, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            const int64_t matrix = i / (col_chunks * row_chunks);
+            const int64_t col0 = i / row_chunks % col_chunks * kColsPerChunk;
+            const int64_t row0 = i % row_chunks * rows;
+            const Columns columns{node,
+                                  operands,
+                                  static_cast<const char*>(task.workspace),
+                                  r2,
+                                  r3,
+                                  matrix % a.ne[2],
+                                  matrix / a.ne[2]};
+            compute_chunk(columns, row0, std::min(rows, a.ne[1] - row0), col0,
+                          std::min(kColsPerChunk, n_cols - col0));
+        }
+    });
+}
+
+}  // namespace
+
+extern constinit const Kernel kMulMat{GGML_OP_MUL_MAT, supports, run, workspace, cost};
+
+}  // namespace tenon::cpu

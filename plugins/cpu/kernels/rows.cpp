@@ -1,0 +1,141 @@
+// GET_ROWS: dst[:, r, j, k] = a[:, ids[r, j, k], j, k] as f32.
+// SET_ROWS: dst[:, ids[i, j, k], j, k] = rows[:, i, j, k], converted to dst's type.
+
+#include "core/quant/quant.h"
+#include "plugins/cpu/dot/dot.h"
+#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/simd/simd.h"
+
+namespace tenon::cpu {
+namespace {
+
+int64_t index_at(const ggml_tensor& ids, int64_t i0, int64_t i1, int64_t i2) {
+    return ids.type == GGML_TYPE_I64 ? *element<const int64_t>(ids, i0, i1, i2, 0)
+                                     : *element<const int32_t>(ids, i0, i1, i2, 0);
+}
+
+// ---- GET_ROWS ---------------------------------------------------------------------------------
+
+Verdict supports_get(const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const quant::Format* format = quant::find_format(a.type);
+    const bool copies = a.type == GGML_TYPE_I32 || a.type == GGML_TYPE_F32;
+    if (!copies && (!format || !format->to_float)) {
+        return no(TENON_REASON_TYPE, "src0 has a type that cannot be decoded");
+    }
+    if (node.type != (a.type == GGML_TYPE_I32 ? GGML_TYPE_I32 : GGML_TYPE_F32)) {
+        return no(TENON_REASON_TYPE_MIX, "dst must be f32, or i32 for i32 rows");
+    }
+    if (node.src[1]->type != GGML_TYPE_I32) return no(TENON_REASON_TYPE, "ids must be i32");
+    if (!has_dense_rows(a) || !has_dense_rows(node)) {
+        return no(TENON_REASON_STRIDES, "rows are not dense");
+    }
+    return yes();
+}
+
+void get_row(const ggml_tensor& a, const void* src, float* dst, int64_t n) {
+    switch (a.type) {
+        case GGML_TYPE_F32:
+        case GGML_TYPE_I32:
+            std::memcpy(dst, src, static_cast<size_t>(n) * 4);
+            break;
+        case GGML_TYPE_F16:
+            simd::convert(dst, static_cast<const ggml_fp16_t*>(src), n);
+            break;
+        case GGML_TYPE_BF16:
+            simd::convert(dst, static_cast<const ggml_bf16_t*>(src), n);
+            break;
+        default:
+            quant::find_format(a.type)->to_float(src, dst, n);
+    }
+}
+
+void run_get(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    for_each_row(task, node, [&](int64_t r, int64_t j, int64_t k) {
+        const int64_t i = index_at(*node.src[1], r, j, k);
+        if (i < 0 || i >= a.ne[1]) return task.fail(TENON_E_INVALID, "a row index is out of range");
+        get_row(a, row<const void>(a, i, j, k), row<float>(node, r, j, k), node.ne[0]);
+    });
+}
+
+double cost_get(const ggml_tensor& node) {
+    const double n = static_cast<double>(tenon_nelements(&node));
+    return 20 + (type_size(node.src[0]->type).block > 1 ? n : n / 3);
+}
+
+// ---- SET_ROWS ---------------------------------------------------------------------------------
+
+Verdict supports_set(const ggml_tensor& node) {
+    const ggml_tensor& rows = *node.src[0];
+    const ggml_tensor& ids = *node.src[1];
+    if (!is_float_type(rows.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
+    if (ids.type != GGML_TYPE_I64 && ids.type != GGML_TYPE_I32) {
+        return no(TENON_REASON_TYPE, "ids must be i64 or i32");
+    }
+    if (!is_float_type(node.type) && !from_float(node.type)) {
+        return no(TENON_REASON_TYPE, "dst has a type without run-time quantizer");
+    }
+    if (!has_dense_rows(rows) || !has_dense_rows(node)) {
+        return no(TENON_REASON_STRIDES, "rows are not dense");
+    }
+    return yes();
+}
+
+size_t row_buffer_bytes(const ggml_tensor& node) {
+    return (static_cast<size_t>(node.ne[0]) * sizeof(float) + 63) / 64 * 64;
+}
+
+// Halves on their way to a quantised type pass through f32.
+size_t workspace_set(const ggml_tensor& node, int n_threads) {
+    if (node.src[0]->type == GGML_TYPE_F32 || is_float_type(node.type)) return 0;
+    return row_buffer_bytes(node) * static_cast<size_t>(n_threads);
+}
+
+template <class S>
+void set_row(const Task& task, const ggml_tensor& node, const S* src, void* dst) {
+    const int64_t n = node.ne[0];
+    if (with_float_type(node.type,
+                        [&]<class D>() { simd::convert(static_cast<D*>(dst), src, n); })) {
+        return;
+    }
+    const float* values;
+    if constexpr (std::is_same_v<S, float>) {
+        values = src;
+    } else {
+        auto* buffer = reinterpret_cast<float*>(static_cast<char*>(task.workspace) +
+                                                row_buffer_bytes(node) * task.ith);
+        simd::convert(buffer, src, n);
+        values = buffer;
+    }
+    from_float(node.type)(values, dst, n);
+}
+
+void run_set(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& rows = *node.src[0];
+    const ggml_tensor& ids = *node.src[1];
+    if (tenon_is_empty(&rows)) return;
+    with_float_type(rows.type, [&]<class S>() {
+        for_each_row(task, rows, [&](int64_t i, int64_t j, int64_t k) {
+            const int64_t target = index_at(ids, i, j % ids.ne[1], k % ids.ne[2]);
+            if (target < 0 || target >= node.ne[1]) {
+                return task.fail(TENON_E_INVALID, "a row index is out of range");
+            }
+            set_row(task, node, row<const S>(rows, i, j, k), row<void>(node, target, j, k));
+        });
+    });
+}
+
+// The result is the whole destination; what is written is as large as src0.
+double cost_set(const ggml_tensor& node) {
+    const double n = static_cast<double>(tenon_nelements(node.src[0]));
+    return 20 + (type_size(node.type).block > 1 ? n * 2 : n / 3);
+}
+
+}  // namespace
+
+extern constinit const Kernel kGetRows{GGML_OP_GET_ROWS, supports_get, run_get, nullptr, cost_get};
+extern constinit const Kernel kSetRows{GGML_OP_SET_ROWS, supports_set, run_set, workspace_set,
+                                       cost_set};
+
+}  // namespace tenon::cpu
