@@ -182,6 +182,50 @@ GGML_API tenon_status tenon_device_query(ggml_backend_dev_t device,
                                          const struct ggml_tensor* const* nodes, size_t n,
                                          tenon_op_verdict* out, bool want_cost);
 
+/* ---- ops ------------------------------------------------------------------------------------- */
+
+enum tenon_op_flags {
+    TENON_OP_IN_PLACE      = 1 << 0, /* the result may take over a source's memory */
+    TENON_OP_VIEW          = 1 << 1, /* nothing is computed: the result is a view of its source */
+    TENON_OP_WRITES_SOURCE = 1 << 2, /* the result is a view of a source, which the op writes */
+};
+
+/* One row of the op table. UNARY and GLU stand there once; their functions are sub-ops. */
+typedef struct tenon_op_info {
+    uint32_t    struct_size;
+    uint32_t    op;          /* enum ggml_op */
+    const char* name;        /* "RMS_NORM" */
+    const char* symbol;      /* "rms_norm(x)" */
+    const char* sources;     /* "x [n, rows]", for people; "" when there are none */
+    const char* params;      /* "eps f32", for people; "" when there are none */
+    const char* doc;         /* what it computes, one line */
+    uint32_t    min_sources; /* sources from here on may be absent */
+    uint32_t    max_sources;
+    uint32_t    n_sub_ops;   /* 0 but for UNARY and GLU */
+    uint32_t    flags;       /* enum tenon_op_flags */
+} tenon_op_info;
+
+typedef struct tenon_sub_op_info {
+    uint32_t    struct_size;
+    uint32_t    sub_op; /* enum ggml_unary_op or ggml_glu_op */
+    const char* name;   /* "GELU" */
+    const char* doc;
+} tenon_sub_op_info;
+
+GGML_API size_t tenon_op_count(void);
+GGML_API bool tenon_op_get(size_t op, tenon_op_info* out);
+GGML_API bool tenon_sub_op_get(size_t op, size_t sub_op, tenon_sub_op_info* out);
+
+/* Representative calls of an op (sub_op is 0 for ops without): what to ask devices to learn how much
+ * of the op they support. 0 for an op that no builder makes. */
+GGML_API size_t tenon_op_call_count(size_t op, size_t sub_op);
+
+/* Builds call i: the node, its sources before it, without data if ctx is no_alloc. 32 tensors are
+ * room enough. description gets "q4_K f32, matrix": the sources' types, shapes, parameters; it may
+ * be NULL. NULL on failure, with the text in tenon_last_error(). */
+GGML_API struct ggml_tensor* tenon_op_call(struct ggml_context* ctx, size_t op, size_t sub_op,
+                                           size_t i, char* description, size_t description_bytes);
+
 /* ---- placement ------------------------------------------------------------------------------- */
 
 /* Where the scheduler put one node of the graph it split last, and why. `reason` is a stable word:
