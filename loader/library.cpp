@@ -24,7 +24,7 @@ Result<Library> Library::open(const std::string& path) {
         // Only the throwing overload carries the dynamic linker's text.
         library.handle_->load(path, boost::dll::load_mode::rtld_now);
     } catch (const std::system_error& e) {
-        // "boost::dll::shared_library::load() failed (dlerror system message: TEXT): Bad file …"
+        // "… failed (dlerror system message: TEXT): Bad file descriptor"
         std::string text = e.what();
         constexpr const char kBefore[] = "dlerror system message: ";
         if (const size_t at = text.find(kBefore); at != std::string::npos) {
@@ -32,10 +32,6 @@ Result<Library> Library::open(const std::string& path) {
             if (const size_t end = text.rfind("): "); end != std::string::npos) text.erase(end);
         }
         return fail(TENON_E_IO, "%s", text.c_str());
-    } catch (const std::exception& e) {
-        return fail(TENON_E_INTERNAL, "an initialiser threw: %s", e.what());
-    } catch (...) {
-        return fail(TENON_E_INTERNAL, "an initialiser threw an exception");
     }
     return library;
 }

@@ -174,16 +174,12 @@ void Loader::tell_if_unusable(const std::string& family, const Candidates& all) 
     log(level, "no usable plugin of family %s: %s", family.c_str(), reasons.c_str());
 }
 
-// Step 7, then the rest for each variant until one is up.
+// Step 7, then the rest for each variant until one is up, and for those that may load beside it.
 void Loader::load_family(const std::string& family, Candidates members, Candidates* started) {
-    const auto exclusive = std::stable_partition(members.begin(), members.end(), [](Candidate* c) {
-        return c->report.note.flags & TENON_NOTE_COEXISTS;
-    });
-    for (auto it = members.begin(); it != exclusive; ++it) {
-        (*it)->pass(kStepChoice, "may load beside others of its family");
-        start(*it, started);
-    }
-    Candidates variants(exclusive, members.end());
+    const auto exclusive_end = std::stable_partition(
+        members.begin(), members.end(),
+        [](Candidate* c) { return !(c->report.note.flags & TENON_NOTE_COEXISTS); });
+    Candidates variants(members.begin(), exclusive_end);
     const Candidate* winner = loaded_in_family(family);
     if (!winner && !variants.empty()) order_variants(family, &variants);
     for (Candidate* candidate : variants) {
@@ -196,6 +192,10 @@ void Loader::load_family(const std::string& family, Candidates members, Candidat
                                          ? "only variant"
                                          : text("rank %u", candidate->report.note.rank));
         if (start(candidate, started)) winner = candidate;
+    }
+    for (auto it = exclusive_end; it != members.end(); ++it) {
+        (*it)->pass(kStepChoice, "may load beside others of its family");
+        start(*it, started);
     }
 }
 

@@ -1,0 +1,132 @@
+// Where plugins are looked for, and what is said about places without any.
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "tests/loader/fixture.h"
+
+namespace tenon::test {
+namespace {
+
+using Discovery = LoaderTest;
+
+Json directory(const Outcome& o, const std::string& path) {
+    for (const Json& d : o.all("directory")) {
+        if (d["path"] == path) return d;
+    }
+    return {};
+}
+
+TEST_F(Discovery, MissingDirectoryIsReportedAndNoError) {
+    env_["TENON_PLUGIN_PATH"] = root_ + "/nowhere";
+    const Outcome o = run({"all", "directories", "devices", "log"});
+    EXPECT_EQ(directory(o, root_ + "/nowhere")["state"], "missing");
+    EXPECT_TRUE(o.devices().empty());
+}
+
+TEST_F(Discovery, UnreadableDirectoryIsReportedAndNoError) {
+    put("good", "", new_directory("second"));
+    ::chmod(dir_.c_str(), 0);
+    env_["TENON_PLUGIN_PATH"] = dir_ + ":" + root_ + "/second";
+    Commands commands = {"all", "directories", "report", "log"};
+    if (is_root()) commands.insert(commands.begin(), "user=4242");
+    const Outcome o = run(commands);
+    EXPECT_EQ(directory(o, dir_)["state"], "unreadable");
+    EXPECT_EQ(o.state("good.so"), "loaded");
+    EXPECT_GE(o.warnings("Permission denied"), 1u);
+    ::chmod(dir_.c_str(), 0755);
+}
+
+TEST_F(Discovery, DirectoryThatDisappearsIsSurvived) {
+    put("good");
+    const Outcome o = run({"scan", "remove=" + dir_, "all", "report"});
+    EXPECT_EQ(o.state("good.so"), "candidate");  // as it was when last looked at
+}
+
+TEST_F(Discovery, RelativeAndEmptyEntriesAreSkippedWithAWarning) {
+    put("good");
+    env_["TENON_PLUGIN_PATH"] = "plugins::" + dir_;
+    const Outcome o = run({"all", "report", "log", "directories"});
+    EXPECT_EQ(o.state("good.so"), "loaded");
+    EXPECT_GE(o.warnings("entry 'plugins' skipped"), 1u);
+    EXPECT_GE(o.warnings("entry '' skipped"), 1u);
+    EXPECT_EQ(directory(o, "plugins")["state"], "relative");
+}
+
+TEST_F(Discovery, WorkingDirectoryIsNeverSearched) {
+    put("good");
+    env_.erase("TENON_PLUGIN_PATH");
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(dir_);
+    const Outcome o = run({"all", "report"});
+    std::filesystem::current_path(before);
+    EXPECT_TRUE(o.plugin("good.so").is_null());
+}
+
+TEST_F(Discovery, AddedDirectoriesComeBeforeTheDefaults) {
+    put("good");
+    env_.erase("TENON_PLUGIN_PATH");
+    env_["TENON_PLUGIN_ADD_PATH"] = dir_;
+    const Outcome o = run({"all", "report", "directories"});
+    EXPECT_EQ(o.state("good.so"), "loaded");
+    EXPECT_EQ(o.plugin("good.so")["origin"], "TENON_PLUGIN_ADD_PATH");
+    const auto directories = o.all("directory");
+    ASSERT_GE(directories.size(), 3u);
+    EXPECT_EQ(directories[0]["path"], dir_);
+    EXPECT_EQ(directories[1]["origin"], "beside-library");
+    EXPECT_EQ(directories[2]["origin"], "built-in");
+}
+
+TEST_F(Discovery, OnlyTheGivenDirectoryIsLoaded) {
+    put("good");
+    rename_plugin(put("good", "other", new_directory("second")), "other", nullptr, "org.example.o");
+    const Outcome o = run({"dir=" + root_ + "/second", "report", "devices"});
+    EXPECT_TRUE(o.plugin("good.so").is_null());
+    EXPECT_EQ(o.devices(), std::vector<std::string>{"other0"});
+}
+
+TEST_F(Discovery, BackendPathIsLoadedToo) {
+    put("good");
+    env_["GGML_BACKEND_PATH"] = put("good", "extra", new_directory("second"));
+    rename_plugin(env_["GGML_BACKEND_PATH"], "extra", nullptr, "org.example.extra");
+    const Outcome o = run();
+    EXPECT_EQ(o.state("extra.so"), "loaded");
+    EXPECT_EQ(o.plugin("extra.so")["origin"], "GGML_BACKEND_PATH");
+}
+
+TEST_F(Discovery, RefusalOfTheBackendPathIsAnError) {
+    env_["GGML_BACKEND_PATH"] = root_ + "/text.so";
+    write_file(root_ + "/text.so", "no plugin");
+    const Outcome o = run();
+    EXPECT_EQ(o.state("text.so"), "not-elf");
+    for (const Json& line : o.all("log")) {
+        if (line["text"].get<std::string>().find("not-elf") != std::string::npos) {
+            EXPECT_EQ(line["level"], GGML_LOG_LEVEL_ERROR);
+            return;
+        }
+    }
+    FAIL() << "nothing logged";
+}
+
+TEST_F(Discovery, FilesAreTakenInByteOrderAndOnlySharedObjects) {
+    for (const char* name : {"b", "a", "B"}) put("good", name);
+    write_file(path("readme.txt"), "no plugin");
+    write_file(path(".so"), "hidden");
+    const Outcome o = run({"scan", "report"});
+    EXPECT_EQ(o.all("plugin").size(), 3u);
+    EXPECT_EQ(o.state("B.so"), "candidate");
+    EXPECT_EQ(o.state("a.so"), "shadowed");
+}
+
+TEST_F(Discovery, ScanLoadsNothing) {
+    put("prints");
+    rename_plugin(put("good"), nullptr, "small", nullptr, 5);
+    const Outcome o = run({"scan", "report"});
+    EXPECT_EQ(o.state("prints.so"), "candidate");
+    EXPECT_EQ(o.state("good.so"), "variant-not-chosen");
+    EXPECT_EQ(o.printed_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace tenon::test
