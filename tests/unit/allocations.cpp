@@ -11,6 +11,12 @@ namespace tenon::test {
 std::atomic<size_t> g_largest_allocation{0};
 std::atomic<int64_t> g_allocations_until_bad{-1};
 
+namespace {
+thread_local size_t t_allocations = 0;
+}
+
+size_t allocations_of_this_thread() { return t_allocations; }
+
 }  // namespace tenon::test
 
 using namespace tenon::test;
@@ -19,6 +25,7 @@ namespace {
 
 // NULL when it is this allocation's turn to fail.
 void* allocate(size_t size) noexcept {
+    ++t_allocations;
     if (size > g_largest_allocation.load()) g_largest_allocation = size;
     if (g_allocations_until_bad.load() >= 0 && g_allocations_until_bad.fetch_sub(1) == 0) {
         return nullptr;

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "arena.h"
 #include "core/tensor/context.h"
 #include "ggml.h"
 #include "tenon/tenon.h"
+#include "tests/unit/arena.h"
 
 using namespace tenon;
 using test::make_arena;

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "core/base/result.h"
-#include "count_allocations.h"
 #include "ggml.h"
 #include "tenon/tenon.h"
+#include "tests/unit/allocations.h"
 
 using namespace tenon;
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "arena.h"
 #include "core/graph/graph.h"
-#include "count_allocations.h"
 #include "ggml.h"
 #include "tenon/tenon.h"
+#include "tests/unit/allocations.h"
+#include "tests/unit/arena.h"
 
 using namespace tenon;
 using test::make_arena;

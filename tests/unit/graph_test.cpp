@@ -5,10 +5,10 @@
 #include <cstring>
 #include <vector>
 
-#include "arena.h"
 #include "core/graph/graph.h"
 #include "ggml.h"
 #include "tenon/tenon.h"
+#include "tests/unit/arena.h"
 
 using namespace tenon;
 using test::make_arena;

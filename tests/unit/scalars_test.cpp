@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "arena.h"
 #include "ggml-cpu.h"
 #include "ggml.h"
 #include "tenon/tenon.h"
+#include "tests/unit/arena.h"
 
 using tenon::test::make_arena;
 

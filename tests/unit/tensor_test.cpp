@@ -5,11 +5,11 @@
 #include <cstring>
 #include <string>
 
-#include "arena.h"
 #include "core/tensor/context.h"
 #include "core/tensor/types.h"
 #include "ggml.h"
 #include "tenon/tenon.h"
+#include "tests/unit/arena.h"
 
 using namespace tenon;
 using test::make_arena;
