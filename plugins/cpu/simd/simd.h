@@ -34,14 +34,14 @@ inline void set_f32(ggml_bf16_t* p, float x) { *p = float_to_bfloat(x); }
 template <class Half>
 f32 load_some(const Half* p, int n) {
     Half lanes[f32::lanes] = {};
-    std::memcpy(lanes, p, n * sizeof(Half));
+    std::memcpy(lanes, p, static_cast<unsigned>(n) * sizeof(Half));
     return load(lanes);
 }
 template <class Half>
 void store_some(Half* p, f32 a, int n) {
     Half lanes[f32::lanes];
     store(lanes, a);
-    std::memcpy(p, lanes, n * sizeof(Half));
+    std::memcpy(p, lanes, static_cast<unsigned>(n) * sizeof(Half));
 }
 
 // ---- loops that make a row --------------------------------------------------------------------
