@@ -9,6 +9,7 @@
 #include "core/tensor/context.h"
 #include "ggml.h"
 #include "tenon/tenon.h"
+#include "tests/unit/allocations.h"
 #include "tests/unit/arena.h"
 
 using namespace tenon;
@@ -53,6 +54,15 @@ TEST(Context, ImpossibleSizesAreRefused) {
     EXPECT_NE(std::strstr(tenon_last_error(), "too large"), nullptr);
     EXPECT_EQ(ggml_init({SIZE_MAX / 2, nullptr, false}), nullptr);
     EXPECT_NE(std::strstr(tenon_last_error(), "out of host memory"), nullptr);
+}
+
+TEST(Context, RunningOutOfMemoryIsAnError) {
+    tenon_clear_error();
+    test::g_allocations_until_bad = 0;
+    const ggml_context* ctx = ggml_init({1000, nullptr, false});
+    test::g_allocations_until_bad = -1;
+    EXPECT_EQ(ctx, nullptr);
+    EXPECT_STREQ(tenon_last_error(), "context of 1008 bytes: out of host memory");
 }
 
 TEST(Context, ATensorWithoutDataCostsTheOverhead) {

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -249,6 +250,33 @@ TEST(Expand, BuildingTheSameGraphAgainAllocatesNothing) {
         ggml_build_forward_expand(g, t);
     }
     EXPECT_EQ(test::allocations_of_this_thread(), before);
+    EXPECT_EQ(g->n_nodes, 3000);
+}
+
+TEST(Expand, RunningOutOfMemoryMarksTheGraph) {
+    const auto ctx = make_arena(size_t{16} << 20, true);
+    ggml_context* c = ctx.get();
+    ggml_tensor* t = leaf(c);
+    for (int i = 0; i < 3000; ++i) t = node(c, {t});
+    ggml_cgraph* g = ggml_new_graph_custom(c, 4096, false);
+    int failures = 0;
+    std::thread([&] {  // one that has no stack of nodes yet
+        for (int nth = 0;; ++nth) {
+            tenon_clear_error();
+            ggml_graph_clear(g);
+            test::g_allocations_until_bad = nth;
+            ggml_build_forward_expand(g, t);
+            const bool failed = test::g_allocations_until_bad < 0;
+            test::g_allocations_until_bad = -1;
+            if (!failed) break;
+            ++failures;
+            EXPECT_TRUE(is_incomplete(*g));
+            EXPECT_STREQ(tenon_last_error(), "out of host memory");
+        }
+    })
+        .join();
+    EXPECT_GT(failures, 0);
+    EXPECT_FALSE(is_incomplete(*g));
     EXPECT_EQ(g->n_nodes, 3000);
 }
 
