@@ -1,7 +1,9 @@
 // The C functions of tenon.h about devices: what the plugin said of them, and questions to them.
 
+#include "core/base/cpu_features.h"
 #include "core/device/device.h"
 #include "loader/c_api.h"
+#include "loader/text.h"
 #include "tenon/tenon.h"
 
 using namespace tenon;
@@ -61,6 +63,27 @@ tenon_status tenon_device_query(ggml_backend_dev_t device, const ggml_tensor* co
     return status_of_call([&]() -> Result<void> {
         if (!device || (n > 0 && (!nodes || !out))) return null_device();
         return query_ops(device, nodes, n, out, want_cost);
+    });
+}
+
+const char* tenon_cpu_features(void) {
+    return guard<const char*>("", [] {
+        std::string names;
+        for (const IsaBit& bit : isa_bits()) {
+            if (!cpu_features().has(bit.bit)) continue;
+            names += (names.empty() ? "" : " ") + std::string(bit.name);
+        }
+        return keep(names);
+    });
+}
+
+bool tenon_cpu_masked_feature(size_t index, const char** name, const char** reason) {
+    return guard<bool>(false, [&] {
+        const CpuFeatures& features = cpu_features();
+        if (index >= static_cast<size_t>(features.n_masked)) return false;
+        if (name) *name = isa_bit_name(features.masked[index].bit);
+        if (reason) *reason = features.masked[index].reason;
+        return true;
     });
 }
 

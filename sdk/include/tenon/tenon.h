@@ -182,6 +182,11 @@ GGML_API tenon_status tenon_device_query(ggml_backend_dev_t device,
                                          const struct ggml_tensor* const* nodes, size_t n,
                                          tenon_op_verdict* out, bool want_cost);
 
+/* CPU features that code may use here, as one list: "sse42 avx avx2"; and those the processor has but
+ * must not be used, with the reason. False: no such index. */
+GGML_API const char* tenon_cpu_features(void);
+GGML_API bool tenon_cpu_masked_feature(size_t index, const char** name, const char** reason);
+
 /* ---- ops ------------------------------------------------------------------------------------- */
 
 enum tenon_op_flags {
