@@ -21,26 +21,19 @@ constexpr int64_t kChunkElements = 64 << 10;  // one thread's share of a slab
 
 // ---- options ----------------------------------------------------------------------------------
 
+// Types that weights may have: the three of plain floats and the quantised ones, less those of
+// activations, which have no quantizer.
 ggml_type parse_target(const std::string& name) {
     std::vector<std::string> valid;
-    for (const std::string& known : cli::type_names()) {
-        const ggml_type type = cli::parse_type(known);
+    for (const std::string& word : cli::type_names()) {
+        const ggml_type type = cli::parse_type(word);
         const bool plain = type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
-        // The types of activations have no quantizer.
-        const bool weights =
-            ggml_is_quantized(type) && type != GGML_TYPE_Q8_1 && type != GGML_TYPE_Q8_K;
-        if (plain || weights) valid.push_back(known);
+        const bool activations = type == GGML_TYPE_Q8_1 || type == GGML_TYPE_Q8_K;
+        if (!plain && (!ggml_is_quantized(type) || activations)) continue;
+        if (cli::glob_match(word, name)) return type;  // equal but for case
+        valid.push_back(word);
     }
-    const std::vector<std::string> all = cli::type_names();
-    const bool known = std::any_of(all.begin(), all.end(), [&](const std::string& word) {
-        return cli::glob_match(word, name);
-    });
-    if (!known) throw cli::unknown_name("type", name, valid);
-    const ggml_type type = cli::parse_type(name);
-    if (std::find(valid.begin(), valid.end(), ggml_type_name(type)) == valid.end()) {
-        throw cli::unknown_name("type for weights", name, valid);
-    }
-    return type;
+    throw cli::unknown_name("type for weights", name, valid);
 }
 
 Pattern parse_pattern(const std::string& word) {
@@ -241,13 +234,13 @@ void print_fallbacks(const std::vector<Step>& plan) {
         ++n;
     }
     if (n == 0) return;
-    std::printf("\n%zu tensors fell back\n", n);
+    std::printf("\n%zu %s fell back\n", n, n == 1 ? "tensor" : "tensors");
     table.print(stdout, cli::terminal_of(stdout));
 }
 
 void print_summary(const ModelFile& in, const std::string& out, uint64_t out_bytes,
                    const std::vector<Step>& plan, double seconds, int n_threads) {
-    std::printf("%s: %s -> %s (%.1f %%) in %s on %d threads\n", cli::printable(out).c_str(),
+    std::printf("%s: %s -> %s (%.1f %%) in %s, threads: %d\n", cli::printable(out).c_str(),
                 cli::bytes_text(in.file_bytes()).c_str(), cli::bytes_text(out_bytes).c_str(),
                 100.0 * static_cast<double>(out_bytes) /
                     static_cast<double>(std::max<uint64_t>(1, in.file_bytes())),
@@ -256,10 +249,11 @@ void print_summary(const ModelFile& in, const std::string& out, uint64_t out_byt
     for (const Step& step : plan) ++changes[{step.tensor->type, step.type}];
     for (const auto& [types, n] : changes) {
         if (types.first == types.second) {
-            std::printf("  %4zu tensors stay %s\n", n, ggml_type_name(types.first));
+            std::printf("  %4zu %s %s\n", n, n == 1 ? "tensor stays" : "tensors stay",
+                        ggml_type_name(types.first));
         } else {
-            std::printf("  %4zu tensors %s -> %s\n", n, ggml_type_name(types.first),
-                        ggml_type_name(types.second));
+            std::printf("  %4zu %s %s -> %s\n", n, n == 1 ? "tensor" : "tensors",
+                        ggml_type_name(types.first), ggml_type_name(types.second));
         }
     }
     print_fallbacks(plan);
