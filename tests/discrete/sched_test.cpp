@@ -180,7 +180,9 @@ TEST_F(DiscreteSched, RandomPinsChangeNothing) {
                             ggml_view_2d(c, base, n, n / 2, base->nb[1], base->nb[1] * (n / 2));
                         ggml_tensor* from = ggml_view_2d(c, b, n, n / 2, b->nb[1], 0);
                         ggml_tensor* written = ggml_cpy(c, from, half);
-                        pool.push_back(ggml_add(c, a, ggml_repeat(c, written, a)));
+                        // `base` is read before the write and after it.
+                        ggml_tensor* before = ggml_add(c, a, base);
+                        pool.push_back(ggml_add(c, ggml_add(c, before, written), base));
                     }
                 }
             }
