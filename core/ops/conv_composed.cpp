@@ -15,11 +15,12 @@ ggml_tensor* as_matrix(ggml_context* ctx, ggml_tensor* patches) {
                            patches->ne[3] * patches->ne[2] * patches->ne[1]);
 }
 
-// Products of all patches with all kernels: [positions, oc].
+// Products of all patches with all kernels: [positions, oc]. Nodes are made in a fixed order.
 ggml_tensor* patches_times_kernel(ggml_context* ctx, ggml_tensor* patches, ggml_tensor* kernel,
                                   int64_t kernel_size, int64_t n_kernels) {
-    return ggml_mul_mat(ctx, as_matrix(ctx, patches),
-                        ggml_reshape_2d(ctx, kernel, kernel_size, n_kernels));
+    ggml_tensor* rows = as_matrix(ctx, patches);
+    ggml_tensor* kernels = ggml_reshape_2d(ctx, kernel, kernel_size, n_kernels);
+    return ggml_mul_mat(ctx, rows, kernels);
 }
 
 int half(int64_t kernel_size) { return static_cast<int>(kernel_size / 2); }

@@ -1,0 +1,452 @@
+// Nodes and errors of the builders in conv, conv_composed and pool.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "op_nodes.h"
+
+using tenon::test::expect_errors;
+using tenon::test::expect_nodes;
+using tenon::test::line_of;
+using tenon::test::Maker;
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // ggml_upscale_ext
+
+namespace {
+
+constexpr ggml_type kF16 = GGML_TYPE_F16;
+
+TEST(OpsConv, NodesAreAsSpecified) {
+    expect_nodes({
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 3, 2, 4, 5), m.f32("x", 10, 8, 4, 2), 2, 1, 1, 0,
+                                1, 2, true, kF16);
+         },
+         "IM2COL f16 [24,5,6,2] <k,x> {2,1,1,0,1,2,1}"},
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 3, 4, 5), m.f32("x", 10, 4, 2), 2, 0, 1, 0, 1, 0,
+                                false, GGML_TYPE_F32);
+         },
+         "IM2COL f32 [12,5,2,1] <k,x> {2,0,1,0,1}"},
+        // a kernel that is too large by less than a stride
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 4, 1, 1, 1), m.f32("x", 3, 1, 1, 1), 2, 1, 0, 0,
+                                1, 1, true, kF16);
+         },
+         "IM2COL f16 [4,1,1,1] <k,x> {2,1,0,0,1,1,1}"},
+        {[](const Maker& m) {
+             int64_t ne[] = {10, 8, 4, 2};
+             return ggml_im2col_back(m.ctx, m.f32("g", 24, 5, 6, 2), m.f16("k", 3, 2, 4, 5), ne, 2,
+                                     1, 1, 0, 1, 2, true);
+         },
+         "IM2COL_BACK f32 [10,8,4,2] <g,k> {2,1,1,0,1,2,1}"},
+        {[](const Maker& m) {
+             int64_t ne[] = {10, 4, 2, 1};
+             return ggml_im2col_back(m.ctx, m.f32("g", 12, 5, 2), m.f16("k", 3, 4, 5), ne, 2, 0, 1,
+                                     0, 1, 0, false);
+         },
+         "IM2COL_BACK f32 [10,4,2,1] <g,k> {2,0,1,0,1}"},
+        {[](const Maker& m) {
+             return ggml_im2col_3d(m.ctx, m.f16("k", 3, 2, 1, 6), m.f32("x", 10, 8, 5, 9), 3, 1, 2,
+                                   3, 1, 0, 0, 1, 2, 1, GGML_TYPE_F32);
+         },
+         "IM2COL_3D f32 [18,10,3,6] <k,x> {1,2,3,1,0,0,1,2,1,3}"},
+        {[](const Maker& m) {
+             return ggml_im2col_3d(m.ctx, m.f16("k", 3, 3, 3, 3), m.f32("x", 10, 10, 5, 1), 3, 1, 1,
+                                   1, 0, 0, 0, 1, 1, 1, GGML_TYPE_F32);
+         },
+         "IM2COL_3D f32 [81,8,8,0] <k,x> {1,1,1,0,0,0,1,1,1,3}"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.f16("a", 12, 5), 2, 3, 1); },
+         "COL2IM_1D f16 [10,3,1,1] <a> {2,3,1}"},
+        {[](const Maker& m) {
+             return ggml_conv_2d_direct(m.ctx, m.f16("k", 3, 2, 4, 5), m.f32("x", 10, 8, 4, 2), 2,
+                                        1, 1, 0, 1, 2);
+         },
+         "CONV_2D f32 [5,6,5,2] <k,x> {2,1,1,0,1,2}"},
+        {[](const Maker& m) {
+             return ggml_conv_3d_direct(m.ctx, m.f16("k", 3, 2, 1, 6), m.f32("x", 10, 8, 5, 9), 1,
+                                        2, 3, 1, 0, 0, 1, 2, 1, 3, 3, 2);
+         },
+         "CONV_3D f32 [10,3,2,6] <k,x> {1,2,3,1,0,0,1,2,1,3,3,2}"},
+        {[](const Maker& m) {
+             return ggml_conv_2d_dw_direct(m.ctx, m.f16("k", 3, 2, 1, 4), m.f32("x", 10, 8, 4, 2),
+                                           2, 1, 1, 0, 1, 2);
+         },
+         "CONV_2D_DW f32 [5,6,4,2] <k,x> {2,1,1,0,1,2}"},
+        // channels innermost in the data: the same in the result
+        {[](const Maker& m) {
+             ggml_tensor* x = ggml_permute(m.ctx, m.f32("x", 5, 5, 4, 1), 2, 0, 1, 3);
+             return ggml_conv_2d_dw_direct(m.ctx, m.f32("k", 1, 1, 1, 5), x, 1, 1, 0, 0, 1, 1);
+         },
+         "CONV_2D_DW f32 [5,4,5,1] <k,x (permuted)> {1,1,0,0,1,1} |20,100,4,400"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_1d(m.ctx, m.f32("k", 4, 3, 2), m.f32("x", 5, 2), 3, 0, 1);
+         },
+         "CONV_TRANSPOSE_1D f32 [16,3,1,1] <k,x> {3,0,1}"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_2d_p0(m.ctx, m.f16("k", 4, 2, 3, 6), m.f32("x", 5, 7, 6, 2),
+                                              3);
+         },
+         "CONV_TRANSPOSE_2D f32 [16,20,3,2] <k,x> {3}"},
+    });
+}
+
+TEST(OpsConv, ErrorsNameTheOpTheSourceAndBothNumbers) {
+    expect_errors({
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 3, 2, 4), m.f32("x", 10, 8, 3), 1, 1, 0, 0, 1, 1,
+                                true, kF16);
+         },
+         "IM2COL: src0 'k' has ne[2] = 4, src1 'x' has ne[2] = 3"},
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 3, 2), m.f32("x", 10, 3), 1, 0, 0, 0, 1, 0, false,
+                                kF16);
+         },
+         "IM2COL: src0 'k' has ne[1] = 2, src1 'x' has ne[1] = 3"},
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 3, 2), m.f32("x", 10, 2, 1, 2), 1, 0, 0, 0, 1, 0,
+                                false, kF16);
+         },
+         "IM2COL: src1 'x' has ne[3] = 2, must be 1"},
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 3, 9, 4), m.f32("x", 10, 6, 4), 1, 1, 0, 1, 1, 1,
+                                true, kF16);
+         },
+         "IM2COL: a kernel of 9 does not fit data of 6 with padding 1 in dimension 1"},
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 3, 2, 4), m.f32("x", 10, 6, 4), 0, 1, 0, 1, 1, 1,
+                                true, kF16);
+         },
+         "IM2COL: stride is 0, must be at least 1"},
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 3, 2, 4), m.f32("x", 10, 6, 4), 1, 1, 0, 1, 1, 0,
+                                true, kF16);
+         },
+         "IM2COL: dilation is 0, must be at least 1"},
+        {[](const Maker& m) {
+             return ggml_im2col(m.ctx, m.f16("k", 3, 2, 4), m.f32("x", 10, 6, 4), 1, 1, 0, 1, 1, 1,
+                                true, static_cast<ggml_type>(99));
+         },
+         "tensor type 99 does not exist"},
+        {[](const Maker& m) {
+             return ggml_im2col_back(m.ctx, m.f32("g", 24), m.f16("k", 3), nullptr, 1, 1, 0, 0, 1,
+                                     1, true);
+         },
+         "IM2COL_BACK: the shape is NULL"},
+        {[](const Maker& m) {
+             int64_t ne[] = {10, 8, 4, 2};
+             return ggml_im2col_back(m.ctx, m.f32("g", 24, 5, 6, 2), m.f16("k", 3, 2, 4, 5), ne, 1,
+                                     1, 1, 0, 1, 2, true);
+         },
+         "IM2COL_BACK: src0 'g' has ne[1] = 5, must be 10"},
+        {[](const Maker& m) {
+             int64_t ne[] = {10, 8, 4, 2};
+             return ggml_im2col_back(m.ctx, m.f32("g", 24, 5, 6, 2), m.f16("k", 3, 2, 4, 5), ne, 1,
+                                     0, 1, 0, 1, 2, true);
+         },
+         "IM2COL_BACK: s1 is 0, must be at least 1"},
+        {[](const Maker& m) {
+             return ggml_im2col_3d(m.ctx, m.f16("k", 3, 2, 1, 6), m.f32("x", 10, 8, 5, 9), 0, 1, 1,
+                                   1, 0, 0, 0, 1, 1, 1, kF16);
+         },
+         "IM2COL_3D: channels is 0, must be 1 to 2147483647"},
+        {[](const Maker& m) {
+             return ggml_im2col_3d(m.ctx, m.f16("k", 3, 2, 7, 6), m.f32("x", 10, 8, 5, 9), 3, 1, 1,
+                                   1, 0, 0, 0, 1, 1, 1, kF16);
+         },
+         "IM2COL_3D: a kernel of 7 does not fit data of 5 with padding 0 in dimension 2"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.f32("a", 12, 5, 2), 2, 3, 1); },
+         "COL2IM_1D: src0 'a' of shape [12, 5, 2, 1] has more than 2 dimensions"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.transposed("a", 12, 5), 2, 3, 1); },
+         "COL2IM_1D: src0 'a' is not contiguous: shape [12, 5, 1, 1], strides [20, 4, 240, 240]"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.i32("a", 12, 5), 2, 3, 1); },
+         "COL2IM_1D: src0 'a' is i32, must be f32 or f16 or bf16"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.f32("a", 12, 5), 0, 3, 1); },
+         "COL2IM_1D: s0 is 0, must be at least 1"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.f32("a", 12, 5), 2, 0, 1); },
+         "COL2IM_1D: output channels is 0, must be at least 1"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.f32("a", 12, 5), 2, 3, -1); },
+         "COL2IM_1D: p0 is -1, must be at least 0"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.f32("a", 13, 5), 2, 3, 1); },
+         "COL2IM_1D: src0 has ne[0] = 13, no multiple of 3"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.f32("a", 0, 5), 2, 3, 1); },
+         "COL2IM_1D: kernel size is 0, must be at least 1"},
+        {[](const Maker& m) { return ggml_col2im_1d(m.ctx, m.f32("a", 12, 5), 2, 3, 6); },
+         "COL2IM_1D: result length is 0, must be at least 1"},
+        {[](const Maker& m) {
+             return ggml_conv_2d_direct(m.ctx, m.f16("k", 3, 2, 4, 5), m.f32("x", 10, 8, 3, 2), 1,
+                                        1, 0, 0, 1, 1);
+         },
+         "CONV_2D: src0 'k' has ne[2] = 4, src1 'x' has ne[2] = 3"},
+        {[](const Maker& m) {
+             return ggml_conv_2d_direct(m.ctx, m.f16("k", 9, 2, 4, 5), m.f32("x", 7, 8, 4, 2), 1, 1,
+                                        0, 0, 1, 1);
+         },
+         "CONV_2D: a kernel of 9 does not fit data of 7 with padding 0 in dimension 0"},
+        {[](const Maker& m) {
+             return ggml_conv_3d_direct(m.ctx, m.f16("k", 3, 2, 1, 6), m.f32("x", 10, 8, 5, 9), 1,
+                                        1, 1, 0, 0, 0, 1, 1, 1, 3, 3, 3);
+         },
+         "CONV_3D: src0 'k' has ne[3] = 6, must be 9"},
+        {[](const Maker& m) {
+             return ggml_conv_3d_direct(m.ctx, m.f16("k", 3, 2, 1, 6), m.f32("x", 10, 8, 5, 9), 1,
+                                        1, 1, 0, 0, 0, 1, 1, 1, 3, 2, 2);
+         },
+         "CONV_3D: src1 'x' has ne[3] = 9, must be 6"},
+        {[](const Maker& m) {
+             return ggml_conv_3d_direct(m.ctx, m.f16("k", 3, 2, 1, 6), m.f32("x", 10, 8, 5, 9), 1,
+                                        1, 1, 0, 0, 0, 1, 1, 1, -3, -3, -2);
+         },
+         "CONV_3D: channels is -3, must be at least 0"},
+        {[](const Maker& m) {
+             return ggml_conv_2d_dw_direct(m.ctx, m.f16("k", 3, 2, 2, 4), m.f32("x", 10, 8, 4), 1,
+                                           1, 0, 0, 1, 1);
+         },
+         "CONV_2D_DW: src0 'k' has ne[2] = 2, must be 1"},
+        {[](const Maker& m) {
+             return ggml_conv_2d_dw_direct(m.ctx, m.f16("k", 3, 2, 1, 4), m.f32("x", 10, 8, 3), 1,
+                                           1, 0, 0, 1, 1);
+         },
+         "CONV_2D_DW: src0 'k' has ne[3] = 4, src1 'x' has ne[2] = 3"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_1d(m.ctx, m.f32("k", 4, 3, 2), m.f32("x", 5, 2, 2), 3, 0,
+                                           1);
+         },
+         "CONV_TRANSPOSE_1D: src1 'x' of shape [5, 2, 2, 1] has more than 2 dimensions"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_1d(m.ctx, m.f32("k", 4, 3, 2), m.f32("x", 5, 3), 3, 0, 1);
+         },
+         "CONV_TRANSPOSE_1D: src0 'k' has ne[2] = 2, src1 'x' has ne[1] = 3"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_1d(m.ctx, m.f32("k", 4, 3, 2, 2), m.f32("x", 5, 2), 3, 0,
+                                           1);
+         },
+         "CONV_TRANSPOSE_1D: src0 'k' has ne[3] = 2, must be 1"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_1d(m.ctx, m.f32("k", 4, 3, 2), m.f32("x", 5, 2), 3, 1, 1);
+         },
+         "CONV_TRANSPOSE_1D: padding is 1, must be 0 to 0"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_1d(m.ctx, m.f32("k", 4, 3, 2), m.f32("x", 5, 2), 3, 0, 2);
+         },
+         "CONV_TRANSPOSE_1D: dilation is 2, must be 1 to 1"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_2d_p0(m.ctx, m.f16("k", 4, 2, 3, 6), m.f32("x", 5, 7, 5),
+                                              3);
+         },
+         "CONV_TRANSPOSE_2D: src0 'k' has ne[3] = 6, src1 'x' has ne[2] = 5"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_2d_p0(m.ctx, m.f16("k", 4, 2, 3, 6), m.f32("x", 5, 7, 6),
+                                              -3);
+         },
+         "CONV_TRANSPOSE_2D: stride is -3, must be at least 1"},
+        {[](const Maker& m) {
+             return ggml_conv_transpose_2d_p0(m.ctx, m.f16("k", 4, 2, 3, 6),
+                                              m.f32("x", int64_t{1} << 40, 7, 6), INT32_MAX);
+         },
+         "tensor of f32, shape [9223372036854775807, 12884901884, 3, 1]: more elements than an "
+         "int64 counts"},
+    });
+}
+
+// The nodes of a context in order of creation, without views of metadata.
+std::vector<std::string> nodes_of(const Maker& m) {
+    std::vector<std::string> lines;
+    for (ggml_tensor* t = ggml_get_first_tensor(m.ctx); t; t = ggml_get_next_tensor(m.ctx, t)) {
+        if (t->op == GGML_OP_NONE) continue;
+        ggml_tensor shown = *t;
+        std::memset(shown.src, 0, sizeof shown.src);
+        shown.view_src = nullptr;
+        shown.name[0] = '\0';
+        lines.push_back(line_of(shown));
+    }
+    return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(OpsConvComposed, OneDimension) {
+    Maker m;
+    ggml_tensor* out = ggml_conv_1d(m.ctx, m.f16("k", 3, 10, 7), m.f32("x", 8, 10), 1, 1, 1);
+    EXPECT_EQ(nodes_of(m),
+              (Lines{"IM2COL f16 [30,8,1,1] {1,0,1,0,1}", "RESHAPE f16 [30,8,1,1]",
+                     "RESHAPE f16 [30,7,1,1]", "MUL_MAT f32 [8,7,1,1]", "RESHAPE f32 [8,7,1,1]"}));
+    ASSERT_NE(out, nullptr);
+    EXPECT_EQ(out->src[0]->src[0]->src[0]->op, GGML_OP_IM2COL);  // the patches come first
+    EXPECT_STREQ(out->src[0]->src[1]->name, "k (reshaped)");
+
+    Maker half;
+    ggml_conv_1d_ph(half.ctx, half("k", GGML_TYPE_BF16, 5, 10, 7), half.f32("x", 8, 10), 2, 1);
+    EXPECT_EQ(nodes_of(half)[0], "IM2COL f32 [50,4,1,1] {2,0,2,0,1}");
+}
+
+TEST(OpsConvComposed, OneDimensionDepthwise) {
+    Maker m;
+    ggml_conv_1d_dw(m.ctx, m.f16("k", 3, 1, 2), m.f32("x", 6, 2), 1, 1, 1);
+    EXPECT_EQ(nodes_of(m), (Lines{"RESHAPE f32 [6,1,2,1]", "IM2COL f16 [3,6,2,1] {1,0,1,0,1}",
+                                  "MUL_MAT f32 [6,1,2,1]", "RESHAPE f32 [6,2,1,1]"}));
+    Maker half;
+    ggml_conv_1d_dw_ph(half.ctx, half.f16("k", 5, 1, 2), half.f32("x", 6, 2), 1, 1);
+    EXPECT_EQ(nodes_of(half)[1], "IM2COL f16 [5,6,2,1] {1,0,2,0,1}");
+}
+
+TEST(OpsConvComposed, TwoDimensions) {
+    Maker m;
+    ggml_conv_2d(m.ctx, m.f16("k", 3, 3, 10, 7), m.f32("x", 8, 6, 10, 2), 1, 1, 1, 1, 1, 1);
+    EXPECT_EQ(nodes_of(m),
+              (Lines{"IM2COL f16 [90,8,6,2] {1,1,1,1,1,1,1}", "RESHAPE f16 [90,96,1,1]",
+                     "RESHAPE f16 [90,7,1,1]", "MUL_MAT f32 [96,7,1,1]", "RESHAPE f32 [8,6,2,7]",
+                     "PERMUTE f32 [8,6,7,2] {0,1,3,2} |4,32,384,192", "CONT f32 [8,6,7,2]"}));
+    Maker patches;
+    ggml_tensor* out =
+        ggml_conv_2d_sk_p0(patches.ctx, patches.f16("k", 4, 2, 3, 7), patches.f32("x", 8, 6, 3));
+    EXPECT_EQ(nodes_of(patches)[0], "IM2COL f16 [24,2,3,1] {4,2,0,0,1,1,1}");
+    EXPECT_EQ(line_of(*out),
+              "CONT f32 [2,3,7,1] < (reshaped) (permuted)> "
+              "' (reshaped) (permuted) (cont)'");
+    Maker half;
+    out = ggml_conv_2d_s1_ph(half.ctx, half.f16("k", 5, 3, 3, 7), half.f32("x", 8, 6, 3));
+    EXPECT_EQ(nodes_of(half)[0], "IM2COL f16 [45,8,6,1] {1,1,2,1,1,1,1}");
+}
+
+TEST(OpsConvComposed, TwoDimensionsDepthwise) {
+    Maker m;
+    ggml_conv_2d_dw(m.ctx, m.f16("k", 3, 3, 1, 4), m.f32("x", 8, 6, 4, 2), 2, 1, 1, 1, 1, 1);
+    EXPECT_EQ(nodes_of(m),
+              (Lines{"RESHAPE f16 [3,3,1,4]", "RESHAPE f32 [8,6,1,8]",
+                     "IM2COL f16 [9,4,6,8] {2,1,1,1,1,1,1}", "RESHAPE f16 [9,24,4,2]",
+                     "RESHAPE f16 [9,1,4,1]", "MUL_MAT f32 [1,24,4,2]", "RESHAPE f32 [4,6,4,2]"}));
+}
+
+TEST(OpsConvComposed, ThreeDimensions) {
+    Maker m;
+    ggml_conv_3d(m.ctx, m.f16("k", 3, 3, 3, 10), m.f32("x", 8, 6, 5, 4), 2, 1, 1, 1, 1, 1, 1, 1, 1,
+                 1);
+    EXPECT_EQ(nodes_of(m),
+              (Lines{"IM2COL_3D f16 [54,8,6,10] {1,1,1,1,1,1,1,1,1,2}", "RESHAPE f16 [54,480,1,1]",
+                     "RESHAPE f16 [54,5,1,1]", "MUL_MAT f32 [480,5,1,1]", "RESHAPE f32 [48,5,2,5]",
+                     "PERMUTE f32 [48,5,5,2] {0,1,3,2} |4,192,1920,960", "CONT f32 [48,5,5,2]",
+                     "RESHAPE f32 [8,6,5,10]"}));
+}
+
+TEST(OpsConvComposed, ErrorsComeFromTheNodeThatCannotBeMade) {
+    expect_errors({
+        {[](const Maker& m) {
+             return ggml_conv_2d(m.ctx, m.f16("k", 3, 3, 4, 7), m.f32("x", 8, 6, 5), 1, 1, 1, 1, 1,
+                                 1);
+         },
+         "IM2COL: src0 'k' has ne[2] = 4, src1 'x' has ne[2] = 5"},
+        {[](const Maker& m) {
+             return ggml_conv_1d_dw(m.ctx, m.f16("k", 3, 1, 2), m.transposed("x", 6, 2), 1, 1, 1);
+         },
+         "RESHAPE: src0 'x' is not contiguous: shape [6, 2, 1, 1], strides [8, 4, 48, 48]"},
+        {[](const Maker& m) {
+             return ggml_conv_3d(m.ctx, m.f16("k", 3, 3, 3, 2), m.f32("x", 8, 6, 5, 1), 2, 1, 1, 1,
+                                 1, 1, 1, 1, 1, 1);
+         },
+         "IM2COL_3D: src1 has ne[3] = 1, must be at least 2"},
+        {[](const Maker& m) {
+             return ggml_conv_3d(m.ctx, m.f16("k", 3, 3, 3, 2), m.f32("x", 8, 6, 5, 2), 0, 1, 1, 1,
+                                 1, 1, 1, 1, 1, 1);
+         },
+         "IM2COL_3D: channels is 0, must be 1 to 2147483647"},
+    });
+}
+
+TEST(OpsPool, NodesAreAsSpecified) {
+    expect_nodes({
+        {[](const Maker& m) {
+             return ggml_pool_1d(m.ctx, m.f16("a", 10, 2), GGML_OP_POOL_AVG, 3, 3, 1);
+         },
+         "POOL_1D f32 [4,2,1,1] <a> {1,3,3,1}"},
+        {[](const Maker& m) {
+             return ggml_pool_2d(m.ctx, m.f32("a", 10, 9, 2, 3), GGML_OP_POOL_MAX, 3, 4, 1, 2, 0.0f,
+                                 1.0f);
+         },
+         "POOL_2D f32 [8,4,2,3] <a> {0,3,4,1,2,0,1}"},
+        // a fraction of a padding counts for the size only
+        {[](const Maker& m) {
+             return ggml_pool_2d(m.ctx, m.f32("a", 4, 4), GGML_OP_POOL_MAX, 2, 2, 1, 1, 1.5f, 1.5f);
+         },
+         "POOL_2D f32 [6,6,1,1] <a> {0,2,2,1,1,1,1}"},
+        {[](const Maker& m) {
+             return ggml_pool_2d_back(m.ctx, m.f32("g", 8, 4, 2, 3), m.f16("x", 10, 9, 2, 3),
+                                      GGML_OP_POOL_MAX, 3, 4, 1, 2, 0.0f, 1.0f);
+         },
+         "POOL_2D_BACK f32 [10,9,2,3] <g,x> {0,3,4,1,2,0,1}"},
+        {[](const Maker& m) {
+             return ggml_upscale(m.ctx, m.f32("a", 4, 3, 2), 3, GGML_SCALE_MODE_NEAREST);
+         },
+         "UPSCALE f32 [12,9,2,1] <a>"},
+        {[](const Maker& m) {
+             return ggml_upscale_ext(m.ctx, m.f32("a", 4, 3, 2), 5, 6, 2, 1,
+                                     GGML_SCALE_MODE_BICUBIC);
+         },
+         "UPSCALE f32 [5,6,2,1] <a> {2}"},
+        {[](const Maker& m) {
+             return ggml_interpolate(m.ctx, m.transposed("a", 4, 3), 2, 2, 1, 1, 1 | 256 | 512);
+         },
+         "UPSCALE f32 [2,2,1,1] <a> {769}"},
+    });
+}
+
+TEST(OpsPool, ErrorsNameTheOpTheSourceAndBothNumbers) {
+    const auto pool_2d = [](const Maker& m, float padding) {
+        return ggml_pool_2d(m.ctx, m.f32("a", 4, 4), GGML_OP_POOL_MAX, 5, 5, 1, 1, padding,
+                            padding);
+    };
+    for (float padding : {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN(),
+                          std::numeric_limits<float>::infinity(), 1e12f}) {
+        const Maker m;
+        tenon_clear_error();
+        EXPECT_EQ(pool_2d(m, padding), nullptr) << padding;
+        EXPECT_STREQ(tenon_last_error(), "POOL_2D: k0 5 and s0 1 leave no window");
+    }
+    expect_errors({
+        {[](const Maker& m) {
+             return ggml_pool_1d(m.ctx, m.f32("a", 10), (ggml_op_pool)2, 3, 3, 0);
+         },
+         "POOL_1D: pool op is 2, must be 0 to 1"},
+        {[](const Maker& m) {
+             return ggml_pool_1d(m.ctx, m.f32("a", 10), GGML_OP_POOL_AVG, 11, 3, 0);
+         },
+         "POOL_1D: k0 11 and s0 3 leave no window"},
+        {[](const Maker& m) {
+             return ggml_pool_1d(m.ctx, m.f32("a", 10), GGML_OP_POOL_AVG, 3, 0, 0);
+         },
+         "POOL_1D: s0 is 0, must be at least 1"},
+        {[](const Maker& m) {
+             return ggml_pool_1d(m.ctx, m.f32("a", 10), GGML_OP_POOL_AVG, 0, 1, 0);
+         },
+         "POOL_1D: k0 is 0, must be at least 1"},
+        {[](const Maker& m) {
+             return ggml_pool_2d_back(m.ctx, m.f32("g", 8, 4), m.f32("x", 10, 10), GGML_OP_POOL_MAX,
+                                      3, 4, 1, 2, 0.0f, 1.0f);
+         },
+         "POOL_2D_BACK: src0 'g' has ne[1] = 4, must be 5"},
+        {[](const Maker& m) {
+             return ggml_pool_2d_back(m.ctx, m.f32("g", 8, 5, 2), m.f32("x", 10, 10, 3),
+                                      GGML_OP_POOL_MAX, 3, 4, 1, 2, 0.0f, 1.0f);
+         },
+         "POOL_2D_BACK: src0 'g' has ne[2] = 2, src1 'x' has ne[2] = 3"},
+        {[](const Maker& m) {
+             return ggml_upscale(m.ctx, m.f32("a", 4), 1, GGML_SCALE_MODE_NEAREST);
+         },
+         "UPSCALE: the factor is 1, must be at least 2"},
+        {[](const Maker& m) {
+             return ggml_upscale(m.ctx, m.f32("a", 4), 2, GGML_SCALE_MODE_COUNT);
+         },
+         "UPSCALE: mode is 3, must be 0 to 2"},
+        {[](const Maker& m) { return ggml_interpolate(m.ctx, m.f32("a", 4), 2, 2, 1, 1, 2 | 512); },
+         "UPSCALE: mode 2 cannot antialias, only 1 (bilinear) can"},
+        {[](const Maker& m) {
+             return ggml_upscale(m.ctx, m.f16("a", 4), 2, GGML_SCALE_MODE_NEAREST);
+         },
+         "UPSCALE: src0 'a' is f16, must be f32"},
+        {[](const Maker& m) { return ggml_interpolate(m.ctx, m.f32("a", 4), -2, 1, 1, 1, 0); },
+         "tensor of f32, shape [-2, 1, 1, 1]: an extent is negative"},
+    });
+}
+
+}  // namespace
