@@ -238,11 +238,4 @@ const char* ggml_backend_meta_split_axis_name(enum ggml_backend_meta_split_axis 
     }
 }
 
-ggml_backend_dev_t ggml_backend_meta_device(ggml_backend_dev_t*, size_t,
-                                            ggml_backend_meta_get_split_state_t, void*) {
-    return guard<ggml_backend_dev_t>(nullptr, []() -> Result<ggml_backend_dev_t> {
-        return fail(TENON_E_UNSUPPORTED, "meta devices are not available in this version");
-    });
-}
-
 }  // extern "C"

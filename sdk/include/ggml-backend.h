@@ -297,9 +297,6 @@ GGML_API void ggml_backend_sched_set_eval_callback(
 /* ---- meta device ----------------------------------------------------------------------------- */
 GGML_API const char* ggml_backend_meta_split_axis_name(
         enum ggml_backend_meta_split_axis split_axis);
-GGML_API ggml_backend_dev_t ggml_backend_meta_device(
-        ggml_backend_dev_t* devs, size_t n_devs,
-        ggml_backend_meta_get_split_state_t get_split_state, void* get_split_state_ud);
 
 /* ---- copying and comparing graphs ------------------------------------------------------------ */
 /* In C++ the function hides the constructor of the struct of its name; both names are fixed. */

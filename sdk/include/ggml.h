@@ -1175,8 +1175,6 @@ GGML_API struct ggml_tensor* ggml_build_forward_select(
         struct ggml_cgraph* cgraph, struct ggml_tensor** tensors, int n_tensors, int idx);
 GGML_API void ggml_build_forward_expand(struct ggml_cgraph* cgraph, struct ggml_tensor* tensor);
 GGML_API void ggml_build_forward_order(struct ggml_cgraph* cgraph, struct ggml_tensor* tensor);
-GGML_API void ggml_build_backward_expand(struct ggml_context* ctx, struct ggml_cgraph* cgraph,
-                                         struct ggml_tensor** grad_accs);
 GGML_API struct ggml_cgraph* ggml_new_graph(struct ggml_context* ctx);
 GGML_API struct ggml_cgraph* ggml_new_graph_custom(
         struct ggml_context* ctx, size_t size, bool grads);

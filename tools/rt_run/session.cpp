@@ -91,6 +91,8 @@ void Session::make_cache(ggml_backend_dev_t main, ggml_type type) {
     for (size_t i = 0; i < model_.layers().size(); ++i) {
         k_.push_back(ggml_new_tensor_2d(cache_ctx_.get(), type, n_row, n_ctx_));
         v_.push_back(ggml_new_tensor_2d(cache_ctx_.get(), type, n_ctx_, n_row));
+        ggml_format_name(k_.back(), "cache_k-%zu", i);
+        ggml_format_name(v_.back(), "cache_v-%zu", i);
     }
     // It lives where its rows can be written: on the main device if that can, else in host memory.
     ggml_context_ptr probe(ggml_init({8 * ggml_tensor_overhead(), nullptr, /*no_alloc=*/true}));
