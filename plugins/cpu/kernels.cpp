@@ -52,12 +52,14 @@ static double bytes_of(const ggml_tensor& t) {
 
 double cost_ns(const Kernel& kernel, const ggml_tensor& node) {
     if (kernel.cost_ns) return kernel.cost_ns(node);
-    constexpr double kBytesPerNs = 10;
     double bytes = bytes_of(node);
     for (const ggml_tensor* src : node.src) {
         if (src) bytes += bytes_of(*src);
     }
-    return 20 + bytes / kBytesPerNs;
+    // Small tensors are in the caches, of large ones most is not.
+    constexpr double kCached = 1 << 20, kCachedPerNs = 80, kMemoryPerNs = 25;
+    return 20 + std::min(bytes, kCached) / kCachedPerNs +
+           std::max(bytes - kCached, 0.0) / kMemoryPerNs;
 }
 
 }  // namespace tenon::cpu

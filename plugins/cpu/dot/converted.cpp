@@ -17,16 +17,20 @@ constexpr int kCols = 8;
 template <int C>
 void add_products(const float* w, const float* const* b, int64_t n, f32* acc) {
     f32 sum[C];
+    TENON_UNROLL
     for (int c = 0; c < C; ++c) sum[c] = acc[c];
     int64_t k = 0;
     for (; k + f32::lanes <= n; k += f32::lanes) {
         const f32 x = simd::load(w + k);
+        TENON_UNROLL
         for (int c = 0; c < C; ++c) sum[c] = simd::fma(x, simd::load(b[c] + k), sum[c]);
     }
     if (const int rest = static_cast<int>(n - k)) {
         const f32 x = simd::load_some(w + k, rest);
+        TENON_UNROLL
         for (int c = 0; c < C; ++c) sum[c] = simd::fma(x, simd::load_some(b[c] + k, rest), sum[c]);
     }
+    TENON_UNROLL
     for (int c = 0; c < C; ++c) acc[c] = sum[c];
 }
 

@@ -72,6 +72,7 @@ const DotType* find_dot_type(ggml_type type) {
 }
 
 ggml_from_float_t from_float(ggml_type type) {
+    if (type == GGML_TYPE_Q8_0) return quantize_q8_0;
     const quant::Format* format = quant::find_format(type);
     return format ? format->from_float : nullptr;
 }

@@ -20,33 +20,44 @@ struct FloatTile {
     static void run(const Tile& tile, int64_t row, int64_t col) {
         const A* a[R];
         const B* b[C];
+        TENON_UNROLL
         for (int r = 0; r < R; ++r) {
             a[r] = reinterpret_cast<const A*>(tile.weights + (row + r) * tile.row_stride);
         }
+        TENON_UNROLL
         for (int c = 0; c < C; ++c) b[c] = reinterpret_cast<const B*>(tile.b[col + c]);
 
         f32 acc[R][C];
+        TENON_UNROLL
         for (auto& line : acc) {
+            TENON_UNROLL
             for (f32& x : line) x = simd::splat(0.0f);
         }
         int64_t k = 0;
         for (; k + f32::lanes <= tile.k; k += f32::lanes) {
             f32 w[R];
+            TENON_UNROLL
             for (int r = 0; r < R; ++r) w[r] = simd::load(a[r] + k);
+            TENON_UNROLL
             for (int c = 0; c < C; ++c) {
                 const f32 x = simd::load(b[c] + k);
+                TENON_UNROLL
                 for (int r = 0; r < R; ++r) acc[r][c] = simd::fma(w[r], x, acc[r][c]);
             }
         }
         if (const int rest = static_cast<int>(tile.k - k)) {
+            TENON_UNROLL
             for (int c = 0; c < C; ++c) {
                 const f32 x = simd::load_some(b[c] + k, rest);
+                TENON_UNROLL
                 for (int r = 0; r < R; ++r) {
                     acc[r][c] = simd::fma(simd::load_some(a[r] + k, rest), x, acc[r][c]);
                 }
             }
         }
+        TENON_UNROLL
         for (int c = 0; c < C; ++c) {
+            TENON_UNROLL
             for (int r = 0; r < R; ++r) tile.dst[col + c][row + r] = simd::sum(acc[r][c]);
         }
     }

@@ -78,10 +78,12 @@ struct Q8Tile {
     static void run(const Tile& tile, int64_t row, int64_t col) {
         const typename B::Bytes* w[R];
         Q8Row y[C];
+        TENON_UNROLL
         for (int r = 0; r < R; ++r) {
             w[r] = reinterpret_cast<const typename B::Bytes*>(tile.weights +
                                                               (row + r) * tile.row_stride);
         }
+        TENON_UNROLL
         for (int c = 0; c < C; ++c) y[c] = Q8Row::at(tile.b[col + c], tile.k);
 
         f32x8 acc[R][C] = {};
@@ -89,12 +91,15 @@ struct Q8Tile {
         for (int64_t i = 0; i < tile.k / 32; ++i) {
             i8x32 codes[R];
             float scale[R];
+            TENON_UNROLL
             for (int r = 0; r < R; ++r) {
                 codes[r] = B::codes(w[r][i]);
                 scale[r] = B::scale(w[r][i]);
             }
+            TENON_UNROLL
             for (int c = 0; c < C; ++c) {
                 const i8x32 x = simd::load_i8(y[c].codes + 32 * i);
+                TENON_UNROLL
                 for (int r = 0; r < R; ++r) {
                     acc[r][c] =
                         simd::fma(simd::dot(codes[r], x), scale[r] * y[c].scales[i], acc[r][c]);
@@ -103,7 +108,9 @@ struct Q8Tile {
                 }
             }
         }
+        TENON_UNROLL
         for (int c = 0; c < C; ++c) {
+            TENON_UNROLL
             for (int r = 0; r < R; ++r) {
                 tile.dst[col + c][row + r] = simd::sum(acc[r][c]) + minima[r][c];
             }

@@ -49,6 +49,16 @@ void quantize_q8_row(const float* src, void* q8_row, int64_t n) {
     }
 }
 
+void quantize_q8_0(const float* src, void* dst, int64_t n) {
+    auto* blocks = static_cast<tenon_block_q8_0*>(dst);
+    for (int64_t i = 0; i < n / 32; ++i) {
+        const float* x = src + 32 * i;
+        const float largest = largest_magnitude(x);
+        simd::set_f32(&blocks[i].d, largest / 127.0f);
+        simd::store_i8(blocks[i].qs, x, largest > 0x1p-120f ? 127.0f / largest : 0.0f);
+    }
+}
+
 bool repack_q8_row(ggml_type type, const void* src, void* q8_row, int64_t n) {
     const Out out = parts(q8_row, n);
     for (int64_t i = 0; i < n / 32; ++i) {

@@ -84,10 +84,24 @@ void copy_same_type(const ggml_tensor& src, const ggml_tensor& dst, int64_t begi
     });
 }
 
+// Columns [i0, i0 + lanes) of rows [i1, i1 + lanes), 4-byte elements, transposed in registers.
+void transpose_square(const char* src, size_t src_stride, char* dst, size_t dst_stride) {
+    simd::f32 a[simd::f32::lanes];
+    TENON_UNROLL
+    for (int k = 0; k < simd::f32::lanes; ++k) {
+        a[k] = simd::load(reinterpret_cast<const float*>(src + k * src_stride));
+    }
+    simd::transpose(a);
+    TENON_UNROLL
+    for (int k = 0; k < simd::f32::lanes; ++k) {
+        simd::store(reinterpret_cast<float*>(dst + k * dst_stride), a[k]);
+    }
+}
+
 // A transposed matrix into dense rows: squares, so that every cache line that is read is used up.
 template <size_t kBytes>
 void copy_transposed(const Task& task, const ggml_tensor& src, const ggml_tensor& dst) {
-    constexpr int64_t kSide = 16;
+    constexpr int64_t kSide = kBytes == 4 ? simd::f32::lanes : 16;
     const int64_t bands = (src.ne[1] + kSide - 1) / kSide;
     const Range range = share(task, bands * src.ne[2] * src.ne[3]);
     for (int64_t band = range.begin; band < range.end; ++band) {
@@ -96,9 +110,15 @@ void copy_transposed(const Task& task, const ggml_tensor& src, const ggml_tensor
         const int64_t rows = std::min(kSide, src.ne[1] - i1);
         for (int64_t i0 = 0; i0 < src.ne[0]; i0 += kSide) {
             const int64_t columns = std::min(kSide, src.ne[0] - i0);
+            const char* in = element<char>(src, i0, i1, i2, i3);
+            char* out = element<char>(dst, i0, i1, i2, i3);
+            if (kBytes == 4 && rows == kSide && columns == kSide) {
+                transpose_square(in, src.nb[0], out, dst.nb[1]);
+                continue;
+            }
             for (int64_t r = 0; r < rows; ++r) {
-                move_strided<kBytes>(element<char>(dst, i0, i1 + r, i2, i3), kBytes,
-                                     element<char>(src, i0, i1 + r, i2, i3), src.nb[0], columns);
+                move_strided<kBytes>(out + r * dst.nb[1], kBytes, in + r * kBytes, src.nb[0],
+                                     columns);
             }
         }
     }

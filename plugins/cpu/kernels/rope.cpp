@@ -131,7 +131,18 @@ struct Angles {
         return scaled * (1 - ramp) + theta * ramp;
     }
 
-    // cosines[j], sines[j] for token t, already scaled.
+    // (c0, c1 …) -> (c0, c0, c1, c1 …) and (s0, s1 …) -> (-s0, s0, -s1, s1 …): see
+    // rotate_neighbours.
+    void double_up(float* cosines, float* sines) const {
+        for (int64_t j = pairs - 1; j >= 0; --j) {
+            cosines[2 * j] = cosines[2 * j + 1] = cosines[j];
+            const float s = sines[j];
+            sines[2 * j] = -s;
+            sines[2 * j + 1] = s;
+        }
+    }
+
+    // cosines[j], sines[j] for token t, already scaled; in mode 0 laid out for neighbours.
     void fill(int64_t t, float* cosines, float* sines) const {
         double power = 1;
         int64_t power_of = 0;  // power = step^power_of
@@ -155,25 +166,34 @@ struct Angles {
                   signed_scale = simd::splat(back ? -magnitude : magnitude);
         simd::map(sines, cosines, pairs, [=](f32 x) { return simd::sin(x) * signed_scale; });
         simd::map(cosines, cosines, pairs, [=](f32 x) { return simd::cos(x) * scale; });
+        if (p.mode == 0) double_up(cosines, sines);
     }
 };
 
 size_t table_floats(const ggml_tensor& node) {  // cosines and sines of one token
-    return (static_cast<size_t>(node.ne[0] / 2) + 15) / 16 * 16;
+    return (static_cast<size_t>(node.ne[0]) + 15) / 16 * 16;
 }
 
 size_t workspace(const ggml_tensor& node, int n_threads) {
     return 2 * table_floats(node) * sizeof(float) * static_cast<size_t>(n_threads);
 }
 
-// Neighbours (x[2j], x[2j+1]); element by element, since a vector would need a shuffle per pair.
+// Neighbours (x[2j], x[2j+1]): x*C + swapped*S, where C = (c0, c0, c1, c1 …), S = (-s0, s0, -s1 …).
 template <class T>
-void rotate_neighbours(T* dst, const T* src, int64_t pairs, const float* cosines,
-                       const float* sines) {
-    for (int64_t j = 0; j < pairs; ++j) {
-        const float x = simd::to_f32(src[2 * j]), y = simd::to_f32(src[2 * j + 1]);
-        simd::set_f32(&dst[2 * j], x * cosines[j] - y * sines[j]);
-        simd::set_f32(&dst[2 * j + 1], x * sines[j] + y * cosines[j]);
+void rotate_neighbours(T* dst, const T* src, int64_t n, const float* cosines, const float* sines) {
+    const auto rotate = [](f32 x, f32 c, f32 s) {
+        return simd::fma(x, c, simd::swap_neighbours(x) * s);
+    };
+    int64_t i = 0;
+    for (; i + f32::lanes <= n; i += f32::lanes) {
+        simd::store(dst + i,
+                    rotate(simd::load(src + i), simd::load(cosines + i), simd::load(sines + i)));
+    }
+    if (const int rest = static_cast<int>(n - i)) {  // even, as n is
+        simd::store_some(dst + i,
+                         rotate(simd::load_some(src + i, rest), simd::load_some(cosines + i, rest),
+                                simd::load_some(sines + i, rest)),
+                         rest);
     }
 }
 
@@ -205,7 +225,7 @@ void rotate_row(T* dst, const T* src, int64_t n, const Angles& angles, const flo
         std::memcpy(dst + end, src + end, static_cast<size_t>(n - end) * sizeof(T));
     }
     if (p.mode == 0) {
-        rotate_neighbours(dst + p.n_offs, src + p.n_offs, angles.pairs, cosines, sines);
+        rotate_neighbours(dst + p.n_offs, src + p.n_offs, 2 * angles.pairs, cosines, sines);
     } else {
         const int64_t distance = p.mode == kVision ? p.n_dims : p.n_dims / 2;
         rotate_halves(dst + p.n_offs, src + p.n_offs, angles.pairs, distance, cosines, sines);

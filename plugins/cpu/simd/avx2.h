@@ -122,6 +122,15 @@ inline f32 trunc(f32 a) { return {_mm256_round_ps(a.v, _MM_FROUND_TO_ZERO | _MM_
 inline f32 floor(f32 a) { return {_mm256_floor_ps(a.v)}; }
 inline f32 ceil(f32 a) { return {_mm256_ceil_ps(a.v)}; }
 
+inline f32 scale_by_power_of_two(f32 a, f32 n) {
+    const i32 whole = to_int(n);
+    const i32 half = shift_right<1>(whole);
+    const i32 bias = splat(int32_t{127});
+    const f32 x = from_bits(shift_left<23>(add(half, bias)));
+    const f32 y = from_bits(shift_left<23>(add(sub(whole, half), bias)));
+    return mul(mul(a, x), y);
+}
+
 // ---- across lanes -----------------------------------------------------------------------------
 
 inline float sum(f32 a) {
@@ -133,6 +142,27 @@ inline float max_of(f32 a) {
     __m128 x = _mm_max_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
     x = _mm_max_ps(x, _mm_movehl_ps(x, x));
     return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
+}
+inline f32 swap_neighbours(f32 a) { return {_mm256_permute_ps(a.v, _MM_SHUFFLE(2, 3, 0, 1))}; }
+inline void transpose(f32 (&a)[8]) {
+    __m256 t[8], u[8];
+#pragma GCC unroll 16
+    for (int k = 0; k < 8; k += 2) {
+        t[k] = _mm256_unpacklo_ps(a[k].v, a[k + 1].v);
+        t[k + 1] = _mm256_unpackhi_ps(a[k].v, a[k + 1].v);
+    }
+#pragma GCC unroll 16
+    for (int k = 0; k < 8; k += 4) {
+        u[k] = _mm256_shuffle_ps(t[k], t[k + 2], _MM_SHUFFLE(1, 0, 1, 0));
+        u[k + 1] = _mm256_shuffle_ps(t[k], t[k + 2], _MM_SHUFFLE(3, 2, 3, 2));
+        u[k + 2] = _mm256_shuffle_ps(t[k + 1], t[k + 3], _MM_SHUFFLE(1, 0, 1, 0));
+        u[k + 3] = _mm256_shuffle_ps(t[k + 1], t[k + 3], _MM_SHUFFLE(3, 2, 3, 2));
+    }
+#pragma GCC unroll 16
+    for (int k = 0; k < 4; ++k) {
+        a[k].v = _mm256_permute2f128_ps(u[k], u[k + 4], 0x20);
+        a[k + 4].v = _mm256_permute2f128_ps(u[k], u[k + 4], 0x31);
+    }
 }
 inline f64x add_wide(f64x acc, f32 a) {
     return {_mm256_add_pd(acc.lo, _mm256_cvtps_pd(_mm256_castps256_ps128(a.v))),

@@ -126,10 +126,40 @@ inline f32 ceil(f32 a) {
     return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)};
 }
 
+inline f32 scale_by_power_of_two(f32 a, f32 n) { return {_mm512_scalef_ps(a.v, n.v)}; }
+
 // ---- across lanes -----------------------------------------------------------------------------
 
 inline float sum(f32 a) { return _mm512_reduce_add_ps(a.v); }
 inline float max_of(f32 a) { return _mm512_reduce_max_ps(a.v); }
+inline f32 swap_neighbours(f32 a) { return {_mm512_permute_ps(a.v, _MM_SHUFFLE(2, 3, 0, 1))}; }
+inline void transpose(f32 (&a)[16]) {
+    __m512 t[16], u[16];
+#pragma GCC unroll 16
+    for (int k = 0; k < 16; k += 2) {
+        t[k] = _mm512_unpacklo_ps(a[k].v, a[k + 1].v);
+        t[k + 1] = _mm512_unpackhi_ps(a[k].v, a[k + 1].v);
+    }
+#pragma GCC unroll 16
+    for (int k = 0; k < 16; k += 4) {
+        u[k] = _mm512_shuffle_ps(t[k], t[k + 2], _MM_SHUFFLE(1, 0, 1, 0));
+        u[k + 1] = _mm512_shuffle_ps(t[k], t[k + 2], _MM_SHUFFLE(3, 2, 3, 2));
+        u[k + 2] = _mm512_shuffle_ps(t[k + 1], t[k + 3], _MM_SHUFFLE(1, 0, 1, 0));
+        u[k + 3] = _mm512_shuffle_ps(t[k + 1], t[k + 3], _MM_SHUFFLE(3, 2, 3, 2));
+    }
+    // u[4q + c] holds column c of every group of four, rows 4q … 4q+3: transpose the 4x4 of groups.
+#pragma GCC unroll 16
+    for (int c = 0; c < 4; ++c) {
+        const __m512 lo01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0x44);
+        const __m512 hi01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0xee);
+        const __m512 lo23 = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0x44);
+        const __m512 hi23 = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0xee);
+        a[c].v = _mm512_shuffle_f32x4(lo01, lo23, 0x88);
+        a[4 + c].v = _mm512_shuffle_f32x4(lo01, lo23, 0xdd);
+        a[8 + c].v = _mm512_shuffle_f32x4(hi01, hi23, 0x88);
+        a[12 + c].v = _mm512_shuffle_f32x4(hi01, hi23, 0xdd);
+    }
+}
 inline f64x add_wide(f64x acc, f32 a) {
     return {_mm512_add_pd(acc.lo, _mm512_cvtps_pd(_mm512_castps512_ps256(a.v))),
             _mm512_add_pd(acc.hi, _mm512_cvtps_pd(_mm512_extractf32x8_ps(a.v, 1)))};

@@ -117,6 +117,15 @@ inline f32 trunc(f32 a) { return {vrndq_f32(a.v)}; }
 inline f32 floor(f32 a) { return {vrndmq_f32(a.v)}; }
 inline f32 ceil(f32 a) { return {vrndpq_f32(a.v)}; }
 
+inline f32 scale_by_power_of_two(f32 a, f32 n) {
+    const i32 whole = to_int(n);
+    const i32 half = shift_right<1>(whole);
+    const i32 bias = splat(int32_t{127});
+    const f32 x = from_bits(shift_left<23>(add(half, bias)));
+    const f32 y = from_bits(shift_left<23>(add(sub(whole, half), bias)));
+    return mul(mul(a, x), y);
+}
+
 // ---- across lanes -----------------------------------------------------------------------------
 
 inline float sum(f32 a) { return vaddvq_f32(a.v); }
@@ -125,6 +134,15 @@ inline float max_of(f32 a) {
     const float32x2_t m = vbsl_f32(vcgt_f32(x, y), x, y);
     const float p = vget_lane_f32(m, 0), q = vget_lane_f32(m, 1);
     return p > q ? p : q;
+}
+inline f32 swap_neighbours(f32 a) { return {vrev64q_f32(a.v)}; }
+inline void transpose(f32 (&a)[4]) {
+    const float32x4_t t0 = vzip1q_f32(a[0].v, a[2].v), t1 = vzip2q_f32(a[0].v, a[2].v);
+    const float32x4_t t2 = vzip1q_f32(a[1].v, a[3].v), t3 = vzip2q_f32(a[1].v, a[3].v);
+    a[0].v = vzip1q_f32(t0, t2);
+    a[1].v = vzip2q_f32(t0, t2);
+    a[2].v = vzip1q_f32(t1, t3);
+    a[3].v = vzip2q_f32(t1, t3);
 }
 inline f64x add_wide(f64x acc, f32 a) {
     return {vaddq_f64(acc.lo, vcvt_f64_f32(vget_low_f32(a.v))),

@@ -146,6 +146,17 @@ inline f32 ceil(f32 a) {
 }
 inline i32 to_int(f32 a) { return to_int_trunc(round_even(a)); }  // nearest even; |a| < 2^31
 
+// a*2^n for whole n in [-252, 254]; exact up to one rounding of a subnormal result.
+inline f32 scale_by_power_of_two(f32 a, f32 n) {
+    // Two factors, since 2^n alone may be infinite or subnormal while the product is neither.
+    const i32 whole = to_int(n);
+    const i32 half = shift_right<1>(whole);
+    const i32 bias = splat(int32_t{127});
+    const f32 x = from_bits(shift_left<23>(add(half, bias)));
+    const f32 y = from_bits(shift_left<23>(add(sub(whole, half), bias)));
+    return mul(mul(a, x), y);
+}
+
 // ---- across lanes -----------------------------------------------------------------------------
 
 inline float sum(f32 a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
@@ -153,6 +164,12 @@ inline float max_of(f32 a) {
     const float x = a.v[0] > a.v[2] ? a.v[0] : a.v[2];
     const float y = a.v[1] > a.v[3] ? a.v[1] : a.v[3];
     return x > y ? x : y;
+}
+inline f32 swap_neighbours(f32 a) { return {v4f{a.v[1], a.v[0], a.v[3], a.v[2]}}; }
+// Lane j of vector i becomes lane i of vector j.
+inline void transpose(f32 (&a)[4]) {
+    const v4f r0 = a[0].v, r1 = a[1].v, r2 = a[2].v, r3 = a[3].v;
+    for (int k = 0; k < 4; ++k) a[k].v = v4f{r0[k], r1[k], r2[k], r3[k]};
 }
 inline f64x add_wide(f64x acc, f32 a) {
     return {acc.lo + v2d{a.v[0], a.v[1]}, acc.hi + v2d{a.v[2], a.v[3]}};

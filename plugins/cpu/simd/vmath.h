@@ -11,9 +11,6 @@
 namespace tenon::cpu::simd {
 
 namespace detail {
-// 2^n for whole n in [-126, 127]
-inline f32 power_of_two(i32 n) { return from_bits(shift_left<23>(add(n, splat(int32_t{127})))); }
-
 // x = n ln2 + r with |r| <= ln2/2; ln2 in two parts, the first short enough for n*hi to be exact.
 struct Reduced {
     f32 n, r;
@@ -41,10 +38,7 @@ inline f32 exp(f32 x) {
     const f32 inside = min(max(splat(-104.0f), x), splat(89.0f));
     const auto [n, r] = detail::reduce_ln2(inside);
     const f32 p = fma(detail::exp_tail(r) * r, r, r) + splat(1.0f);
-    // Two factors, since 2^n alone may be infinite or subnormal while the product is neither.
-    const i32 whole = to_int(n);
-    const i32 half = shift_right<1>(whole);
-    const f32 y = p * detail::power_of_two(half) * detail::power_of_two(sub(whole, half));
+    const f32 y = scale_by_power_of_two(p, n);
     return select(equal(x, x), y, x);
 }
 
@@ -53,12 +47,10 @@ inline f32 expm1(f32 x) {
     const f32 inside = min(max(splat(-30.0f), x), splat(89.0f));
     const auto [n, r] = detail::reduce_ln2(inside);
     const f32 m = fma(detail::exp_tail(r) * r, r, r);  // e^r - 1
-    const i32 whole = to_int(n);
-    const i32 half = shift_right<1>(whole);
-    const f32 a = detail::power_of_two(half), b = detail::power_of_two(sub(whole, half));
-    // 2^n (m + 1) - 1 = 2^n m + (2^n - 1), halved powers as above
-    const f32 big = (m + splat(1.0f)) * a * b;
-    const f32 small = fma(m, a * b, a * b - splat(1.0f));
+    // 2^n (m + 1) - 1 = 2^n m + (2^n - 1)
+    const f32 power = scale_by_power_of_two(splat(1.0f), n);
+    const f32 big = scale_by_power_of_two(m + splat(1.0f), n);
+    const f32 small = fma(m, power, power - splat(1.0f));
     const f32 y = select(less(splat(80.0f), inside), big, small);
     return select(equal(x, x),
                   select(equal(n, splat(0.0f)), select(equal(x, splat(0.0f)), x, m), y), x);
@@ -199,10 +191,12 @@ inline f32 cos(f32 x) {
 
 inline f32 silu(f32 x) { return x / (splat(1.0f) + exp(neg(x))); }
 
-inline f32 gelu(f32 x) {  // the tanh form; below -10 it is 0 to the last bit, -inf included
-    const f32 inner =
-        splat(0.79788456080286535588f) * x * fma(splat(0.044715f) * x, x, splat(1.0f));
-    const f32 y = splat(0.5f) * x * (splat(1.0f) + tanh(inner));
+// The tanh form, by (1 + tanh y)/2 = 1/(1 + e^-2y); below -10 it is 0 to the last bit, -inf
+// included.
+inline f32 gelu(f32 x) {
+    const f32 two_y =
+        splat(1.59576912160573071176f) * x * fma(splat(0.044715f) * x, x, splat(1.0f));
+    const f32 y = x / (splat(1.0f) + exp(neg(two_y)));
     return select(less(x, splat(-10.0f)), splat(0.0f), y);
 }
 inline f32 gelu_erf(f32 x) {
