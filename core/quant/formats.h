@@ -12,5 +12,9 @@ extern const Format kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ8_1;        // legacy.c
 extern const Format kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kQ8_K;        // k_quants.cpp
 extern const Format kTq1_0, kTq2_0, kQ1_0, kQ2_0;                    // ternary.cpp
 extern const Format kMxfp4, kNvfp4;                                  // fp4.cpp
+extern const Format kIq1_s, kIq1_m;                                  // iq1.cpp
+extern const Format kIq2_xxs, kIq2_xs, kIq2_s;                       // iq2.cpp
+extern const Format kIq3_xxs, kIq3_s;                                // iq3.cpp
+extern const Format kIq4_nl, kIq4_xs;                                // iq4.cpp
 
 }  // namespace tenon::quant

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "core/quant/formats.h"
-#include "core/quant/iq.h"
 
 namespace tenon::quant {
 namespace {

@@ -4,33 +4,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
+
+#include "core/quant/lanes.h"
 
 namespace tenon::quant {
 namespace {
-
-// Candidates are tried side by side, one per lane, each with its own sums over the elements in
-// order. That is the specified order of additions and still uses vector registers. A compiler
-// extension instead of loops over the lanes: GCC's vectoriser finds slower shapes of those.
-constexpr int kLanes = 4;
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
-typedef int32_t Mask __attribute__((vector_size(kLanes * sizeof(int32_t))));
-
-Lanes splat(float v) { return v - Lanes{}; }
-Lanes load(const float* p) {
-    Lanes v;
-    std::memcpy(&v, p, sizeof v);
-    return v;
-}
-void store(float* p, Lanes v) { std::memcpy(p, &v, sizeof v); }
-
-// nearest() of rounding.h, lane by lane.
-Lanes nearest_lanes(Lanes v, Lanes lo, Lanes hi) {
-    v = v > lo ? v : lo;
-    v = v < hi ? v : hi;
-    return (v + kRoundingShift) - kRoundingShift;
-}
-Lanes abs_lanes(Lanes v) { return v < 0 ? -v : v; }
 
 constexpr int kSweepCandidates = 19;
 constexpr int kPaddedCandidates = 20;

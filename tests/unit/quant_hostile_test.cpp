@@ -154,7 +154,9 @@ TEST_P(HostileRows, KeepModerateNumbersInRange) {
             const auto got = decode(quantize(row.x, w.data()));
             for (size_t i = 0; i < row.x.size(); ++i) {
                 ASSERT_TRUE(std::isfinite(got[i])) << row.name << " at " << i;
-                ASSERT_LE(std::fabs(got[i] - row.x[i]), 2.5f * largest) << row.name << " at " << i;
+                // What has no weight may land anywhere on the levels, and iq1 has 1/8 and 9/8.
+                const float bound = w[i] > 0 ? 2.5f : 11.0f;
+                ASSERT_LE(std::fabs(got[i] - row.x[i]), bound * largest) << row.name << " at " << i;
             }
             EXPECT_TRUE(format().validate(quantize(row.x, w.data()).data(), kN / format().block));
         }
