@@ -10,12 +10,12 @@ namespace tenon::cpu {
 
 // clang-format off
 extern constinit const Kernel
-    kDup, kBinaryAdd, kAddQuantized, kBinarySub, kBinaryMul, kBinaryDiv, kArgmax, kNorm, kRmsNorm, kMulMat, kScale,
+    kDup, kBinaryAdd, kAddQuantized, kBinarySub, kBinaryMul, kBinaryDiv, kArgmax, kNorm, kRmsNorm, kMulMatPanels, kMulMat, kScale,
     kCpy, kCont, kGetRows, kSetRows, kSoftMax, kRope, kRopeBack, kUnary, kGlu;
 
 // In order of enum ggml_op; for one op best first.
 constexpr const Kernel* kKernels[] = {
-    &kDup, &kBinaryAdd, &kAddQuantized, &kBinarySub, &kBinaryMul, &kBinaryDiv, &kArgmax, &kNorm, &kRmsNorm, &kMulMat,
+    &kDup, &kBinaryAdd, &kAddQuantized, &kBinarySub, &kBinaryMul, &kBinaryDiv, &kArgmax, &kNorm, &kRmsNorm, &kMulMatPanels, &kMulMat,
     &kScale, &kCpy, &kCont, &kGetRows, &kSetRows, &kSoftMax, &kRope, &kRopeBack, &kUnary, &kGlu,
 };
 // clang-format on

@@ -1,43 +1,52 @@
-// SCALE: dst = x*scale + bias.
+// SQR SQRT LOG SIN COS: dst = fn(x). SCALE: dst = x*scale + bias. CLAMP: x within [min, max].
 
-#include "plugins/cpu/kernel.h"
-#include "plugins/cpu/simd/simd.h"
+#include "plugins/cpu/kernels/map.h"
+#include "plugins/cpu/simd/vmath.h"
 
 namespace tenon::cpu {
 namespace {
 
 using simd::f32;
 
-Verdict supports(const ggml_tensor& node) {
-    const ggml_tensor& x = *node.src[0];
-    if (!is_float_type(x.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (node.type != x.type) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
-    if (!has_dense_rows(x)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
-    if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
-    return yes();
+template <auto fn>
+void run(const Task& task, const ggml_tensor& node) {
+    map_elements(task, node, fn);
 }
 
 void run_scale(const Task& task, const ggml_tensor& node) {
-    const ggml_tensor& x = *node.src[0];
     const auto p = params_of<tenon_scale_params>(node);
     const f32 scale = simd::splat(p.scale), bias = simd::splat(p.bias);
-    with_float_type(x.type, [&]<class T>() {
-        for_each_piece(task, node,
-                       [&](int64_t begin, int64_t end, int64_t i1, int64_t i2, int64_t i3) {
-                           T* dst = row<T>(node, i1, i2, i3) + begin;
-                           const T* src = row<const T>(x, i1, i2, i3) + begin;
-                           if (p.bias == 0.0f) {
-                               simd::map(dst, src, end - begin, [=](f32 v) { return v * scale; });
-                           } else {
-                               simd::map(dst, src, end - begin,
-                                         [=](f32 v) { return simd::fma(v, scale, bias); });
-                           }
-                       });
-    });
+    if (p.bias == 0.0f) return map_elements(task, node, [=](f32 x) { return x * scale; });
+    map_elements(task, node, [=](f32 x) { return simd::fma(x, scale, bias); });
+}
+
+// x < max ? x : max, and then the same from below: NaN becomes max.
+void run_clamp(const Task& task, const ggml_tensor& node) {
+    const auto p = params_of<tenon_clamp_params>(node);
+    const f32 least = simd::splat(p.min), most = simd::splat(p.max);
+    map_elements(task, node, [=](f32 x) { return simd::max(simd::min(x, most), least); });
+}
+
+// The C library's functions and their like take longer than memory does.
+double cost_transcendental(const ggml_tensor& node) {
+    return 20 + static_cast<double>(tenon_nelements(&node)) * 2 / f32::lanes;
 }
 
 }  // namespace
 
-extern constinit const Kernel kScale{GGML_OP_SCALE, supports, run_scale};
+extern constinit const Kernel kSqr{GGML_OP_SQR, supports_map, run<[](f32 x) { return x * x; }>};
+extern constinit const Kernel kSqrt{GGML_OP_SQRT, supports_map,
+                                    run<[](f32 x) { return simd::sqrt(x); }>};
+extern constinit const Kernel kLog{GGML_OP_LOG, supports_map,
+                                   run<[](f32 x) { return simd::log(x); }>, nullptr,
+                                   cost_transcendental};
+extern constinit const Kernel kSin{GGML_OP_SIN, supports_map,
+                                   run<[](f32 x) { return simd::sin(x); }>, nullptr,
+                                   cost_transcendental};
+extern constinit const Kernel kCos{GGML_OP_COS, supports_map,
+                                   run<[](f32 x) { return simd::cos(x); }>, nullptr,
+                                   cost_transcendental};
+extern constinit const Kernel kScale{GGML_OP_SCALE, supports_map, run_scale};
+extern constinit const Kernel kClamp{GGML_OP_CLAMP, supports_map, run_clamp};
 
 }  // namespace tenon::cpu

@@ -8,7 +8,7 @@
 
 #include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/mul_mat.h"
 #include "plugins/cpu/simd/simd.h"
 
 namespace tenon::cpu {
@@ -34,38 +34,10 @@ Operands operands_of(const ggml_tensor& a, const ggml_tensor& b) {
     return {type.tile, Operand::kF32, false, size};
 }
 
-Verdict supports(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    const ggml_tensor& b = *node.src[1];
-    const DotType* type = find_dot_type(a.type);
-    if (!type) return no(TENON_REASON_TYPE, "src0 has a type without dot product");
-    if (b.type != GGML_TYPE_F32 && b.type != type->partner) {
-        return no(TENON_REASON_TYPE_MIX, "src1 is neither f32 nor the dot product partner of src0");
-    }
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
-    if (!has_dense_rows(a)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
-    if (!has_dense_rows(b)) return no(TENON_REASON_STRIDES, "src1 rows are not dense");
-    if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
-    return yes();
-}
-
 size_t workspace(const ggml_tensor& node, int) {
     const ggml_tensor& b = *node.src[1];
     const Operands operands = operands_of(*node.src[0], b);
     return operands.in_place ? 0 : operands.row_size * static_cast<size_t>(tenon_nrows(&b));
-}
-
-double cost(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    const double weights = static_cast<double>(tenon_nelements(&a));
-    const double products =
-        static_cast<double>(tenon_nelements(&node)) * static_cast<double>(a.ne[0]);
-    const TypeSize size = type_size(a.type);
-    double ns = 50 + std::max(products / 20, weights / static_cast<double>(size.block) *
-                                                 static_cast<double>(size.bytes) / 15);
-    if (size.block > 1 && find_dot_type(a.type)->operand == Operand::kF32)
-        ns += weights;  // decoding
-    return ns;
 }
 
 void convert_row(const ggml_tensor& b, Operand form, const void* src, void* dst) {
@@ -78,32 +50,19 @@ void convert_row(const ggml_tensor& b, Operand form, const void* src, void* dst)
         }
         return;
     }
-    auto* out = static_cast<float*>(dst);
-    switch (b.type) {
-        case GGML_TYPE_Q8_1:
-            quant::decode_q8_1(src, out, n);
-            break;
-        case GGML_TYPE_Q8_K:
-            quant::decode_q8_K(src, out, n);
-            break;
-        default:
-            quant::find_format(b.type)->to_float(src, out, n);
-    }
+    decode_operand_row(b, src, static_cast<float*>(dst));
 }
 
-// The columns that meet weight matrix (a2, a3): n_cols = ne1(b)*r2*r3, counted n first, then i2,
-// i3.
+// Where the columns of one weight matrix are read and written.
 struct Columns {
-    const ggml_tensor& node;
+    MulMatColumns positions;
     const Operands& operands;
     const char* workspace;
-    int64_t r2, r3;  // matrices of b per matrix of a
-    int64_t a2, a3;
 
-    void find(int64_t col, const char** b_row, float** dst) const {
+    void find(int64_t column, const char** b_row, float** dst) const {
+        const ggml_tensor& node = positions.node;
         const ggml_tensor& b = *node.src[1];
-        const int64_t n = col % b.ne[1], rest = col / b.ne[1];
-        const int64_t i2 = a2 * r2 + rest % r2, i3 = a3 * r3 + rest / r2;
+        const auto [n, i2, i3] = positions.at(column);
         *b_row = operands.in_place
                      ? row<const char>(b, n, i2, i3)
                      : workspace + operands.row_size * ((i3 * b.ne[2] + i2) * b.ne[1] + n);
@@ -115,15 +74,16 @@ constexpr int64_t kColsPerChunk = 16;
 
 void compute_chunk(const Columns& columns, int64_t row0, int64_t n_rows, int64_t col0,
                    int64_t n_cols) {
-    const ggml_tensor& a = *columns.node.src[0];
+    const ggml_tensor& a = *columns.positions.node.src[0];
     const char* b_rows[kColsPerChunk];
     float* dst[kColsPerChunk];
     for (int64_t c = 0; c < n_cols; ++c) {
         columns.find(col0 + c, &b_rows[c], &dst[c]);
         dst[c] += row0;
     }
-    columns.operands.tile({a.ne[0], row<const char>(a, row0, columns.a2, columns.a3), a.nb[1],
-                           n_rows, b_rows, dst, n_cols});
+    columns.operands.tile({a.ne[0],
+                           row<const char>(a, row0, columns.positions.a2, columns.positions.a3),
+                           a.nb[1], n_rows, b_rows, dst, n_cols});
 }
 
 // Rows per chunk: enough chunks for the members to finish together, and few enough to be cheap.
@@ -147,8 +107,7 @@ void run(const Task& task, const ggml_tensor& node) {
         task.barrier();
     }
 
-    const int64_t r2 = b.ne[2] / a.ne[2], r3 = b.ne[3] / a.ne[3];
-    const int64_t n_cols = b.ne[1] * r2 * r3;
+    const int64_t n_cols = MulMatColumns::per_matrix(node);
     const int64_t col_chunks = (n_cols + kColsPerChunk - 1) / kColsPerChunk;
     const int64_t matrices = a.ne[2] * a.ne[3];
     const int64_t rows = rows_per_chunk(task, a.ne[1], matrices * col_chunks);
@@ -160,13 +119,9 @@ void run(const Task& task, const ggml_tensor& node) {
             const int64_t matrix = i / (col_chunks * row_chunks);
             const int64_t col0 = i / row_chunks % col_chunks * kColsPerChunk;
             const int64_t row0 = i % row_chunks * rows;
-            const Columns columns{node,
+            const Columns columns{{node, matrix % a.ne[2], matrix / a.ne[2]},
                                   operands,
-                                  static_cast<const char*>(task.workspace),
-                                  r2,
-                                  r3,
-                                  matrix % a.ne[2],
-                                  matrix / a.ne[2]};
+                                  static_cast<const char*>(task.workspace)};
             compute_chunk(columns, row0, std::min(rows, a.ne[1] - row0), col0,
                           std::min(kColsPerChunk, n_cols - col0));
         }
@@ -175,6 +130,58 @@ void run(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kMulMat{GGML_OP_MUL_MAT, supports, run, workspace, cost};
+Verdict supports_mul_mat(const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const ggml_tensor& b = *node.src[1];
+    const DotType* type = find_dot_type(a.type);
+    if (!type) return no(TENON_REASON_TYPE, "src0 has a type without dot product");
+    if (b.type != GGML_TYPE_F32 && b.type != type->partner) {
+        return no(TENON_REASON_TYPE_MIX, "src1 is neither f32 nor the dot product partner of src0");
+    }
+    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+    if (!has_dense_rows(a)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
+    if (!has_dense_rows(b)) return no(TENON_REASON_STRIDES, "src1 rows are not dense");
+    if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
+    return yes();
+}
+
+double mul_mat_cost_ns(const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const double weights = static_cast<double>(tenon_nelements(&a));
+    const double products =
+        static_cast<double>(tenon_nelements(&node)) * static_cast<double>(a.ne[0]);
+    const TypeSize size = type_size(a.type);
+    double ns = 50 + std::max(products / 20, weights / static_cast<double>(size.block) *
+                                                 static_cast<double>(size.bytes) / 15);
+    if (size.block > 1 && find_dot_type(a.type)->operand == Operand::kF32)
+        ns += weights;  // decoding
+    return ns;
+}
+
+void decode_operand_row(const ggml_tensor& b, const void* src, float* dst) {
+    const int64_t n = b.ne[0];
+    switch (b.type) {
+        case GGML_TYPE_F32:
+            std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(float));
+            break;
+        case GGML_TYPE_F16:
+            simd::convert(dst, static_cast<const ggml_fp16_t*>(src), n);
+            break;
+        case GGML_TYPE_BF16:
+            simd::convert(dst, static_cast<const ggml_bf16_t*>(src), n);
+            break;
+        case GGML_TYPE_Q8_1:
+            quant::decode_q8_1(src, dst, n);
+            break;
+        case GGML_TYPE_Q8_K:
+            quant::decode_q8_K(src, dst, n);
+            break;
+        default:
+            quant::find_format(b.type)->to_float(src, dst, n);
+    }
+}
+
+extern constinit const Kernel kMulMat{GGML_OP_MUL_MAT, supports_mul_mat, run, workspace,
+                                      mul_mat_cost_ns};
 
 }  // namespace tenon::cpu

@@ -1,0 +1,164 @@
+// ADD_ID: dst[:, i, j, k] = a[:, i, j, k] + b[:, ids[i, j]].
+// ADD1: dst = a + b[0]. ACC: dst = a, with b added to a region of it.
+
+#include "core/quant/quant.h"
+#include "plugins/cpu/dot/dot.h"
+#include "plugins/cpu/kernels/region.h"
+#include "plugins/cpu/simd/simd.h"
+
+namespace tenon::cpu {
+namespace {
+
+using simd::f32;
+
+// a of any float type, b of a's type or f32, dst of a's type.
+Verdict supports_types(const ggml_tensor& node) {
+    const ggml_type a = node.src[0]->type, b = node.src[1]->type;
+    if (!is_float_type(a)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
+    if (b != a && b != GGML_TYPE_F32)
+        return no(TENON_REASON_TYPE_MIX, "src1 must be f32 or have the type of src0");
+    if (node.type != a) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
+    return yes();
+}
+
+// fn.operator()<A, B>() with the types of src0 and src1.
+template <class Fn>
+void with_types(const ggml_tensor& node, Fn&& fn) {
+    with_float_type(node.src[0]->type, [&]<class A>() {
+        if (node.src[1]->type == node.src[0]->type) return fn.template operator()<A, A>();
+        fn.template operator()<A, float>();
+    });
+}
+
+f32 sum_of_two(f32 x, f32 y) { return x + y; }
+
+// ---- ADD_ID -----------------------------------------------------------------------------------
+
+Verdict supports_add_id(const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const ggml_tensor& b = *node.src[1];
+    const ggml_tensor& ids = *node.src[2];
+    if (const Verdict types = supports_types(node); !types) return types;
+    if (ids.type != GGML_TYPE_I32) return no(TENON_REASON_TYPE, "ids must be i32");
+    if (!tenon_same_shape(&a, &node))
+        return no(TENON_REASON_SHAPE, "dst has another shape than src0");
+    if (b.ne[0] != a.ne[0]) return no(TENON_REASON_SHAPE, "rows of src1 and src0 differ in length");
+    if (ids.ne[0] != a.ne[1] || ids.ne[1] != a.ne[2])
+        return no(TENON_REASON_SHAPE, "there is not one id per row of src0");
+    if (!has_dense_rows(a) || !has_dense_rows(b) || !has_dense_rows(node))
+        return no(TENON_REASON_STRIDES, "rows are not dense");
+    return yes();
+}
+
+void run_add_id(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const ggml_tensor& b = *node.src[1];
+    const ggml_tensor& ids = *node.src[2];
+    with_types(node, [&]<class A, class B>() {
+        for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
+            const int64_t id = *element<const int32_t>(ids, i1, i2, 0, 0);
+            if (id < 0 || id >= b.ne[1])
+                return task.fail(TENON_E_INVALID, "an id is outside of the rows of src1");
+            simd::map(row<A>(node, i1, i2, i3), row<const A>(a, i1, i2, i3), row<const B>(b, id),
+                      node.ne[0], sum_of_two);
+        });
+    });
+}
+
+// ---- ADD1 -------------------------------------------------------------------------------------
+
+Verdict supports_scalar(const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    if (tenon_nelements(node.src[1]) != 1) return no(TENON_REASON_SHAPE, "src1 is not one number");
+    if (!tenon_same_shape(&a, &node))
+        return no(TENON_REASON_SHAPE, "dst has another shape than src0");
+    if (!has_dense_rows(a) || !has_dense_rows(node))
+        return no(TENON_REASON_STRIDES, "rows are not dense");
+    return yes();
+}
+
+Verdict supports_add1(const ggml_tensor& node) {
+    const Verdict types = supports_types(node);
+    return types ? supports_scalar(node) : types;
+}
+
+void run_add1(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    with_types(node, [&]<class A, class B>() {
+        const f32 b = simd::splat(simd::to_f32(*static_cast<const B*>(node.src[1]->data)));
+        for_each_piece(
+            task, node, [&](int64_t begin, int64_t end, int64_t i1, int64_t i2, int64_t i3) {
+                simd::map(row<A>(node, i1, i2, i3) + begin, row<const A>(a, i1, i2, i3) + begin,
+                          end - begin, [=](f32 x) { return x + b; });
+            });
+    });
+}
+
+// Quantised rows: decoded, summed, quantised again.
+Verdict supports_add1_quantized(const ggml_tensor& node) {
+    const ggml_type type = node.src[0]->type;
+    const quant::Format* format = quant::find_format(type);
+    if (!format || format->block == 1) return supports_add1(node);
+    if (!format->to_float || !from_float(type))
+        return no(TENON_REASON_TYPE, "src0 has a type that is not both read and written");
+    if (node.src[1]->type != GGML_TYPE_F32)
+        return no(TENON_REASON_TYPE_MIX, "src1 must be f32 for quantised src0");
+    if (node.type != type) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
+    return supports_scalar(node);
+}
+
+size_t row_buffer_bytes(const ggml_tensor& node) {
+    return (static_cast<size_t>(node.ne[0]) * sizeof(float) + 63) / 64 * 64;
+}
+size_t quantized_workspace(const ggml_tensor& node, int n_threads) {
+    return row_buffer_bytes(node) * static_cast<size_t>(n_threads);
+}
+
+void run_add1_quantized(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const auto decode = quant::find_format(a.type)->to_float;
+    const auto encode = from_float(node.type);
+    const f32 b = simd::splat(*static_cast<const float*>(node.src[1]->data));
+    auto* values = reinterpret_cast<float*>(static_cast<char*>(task.workspace) +
+                                            row_buffer_bytes(node) * task.ith);
+    for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
+        decode(row<const void>(a, i1, i2, i3), values, node.ne[0]);
+        simd::map(values, values, node.ne[0], [=](f32 x) { return x + b; });
+        encode(values, row<void>(node, i1, i2, i3), node.ne[0]);
+    });
+}
+
+double quantized_cost(const ggml_tensor& node) {
+    return 20 + static_cast<double>(tenon_nelements(&node)) * 3;
+}
+
+// ---- ACC --------------------------------------------------------------------------------------
+
+Verdict supports_acc(const ggml_tensor& node) {
+    if (node.src[0]->type != GGML_TYPE_F32 || node.src[1]->type != GGML_TYPE_F32 ||
+        node.type != GGML_TYPE_F32) {
+        return no(TENON_REASON_TYPE, "sources and dst must be f32");
+    }
+    return supports_region(node);
+}
+
+void run_acc(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& b = *node.src[1];
+    copy_base(task, node);
+    for_each_target(task, node, [&](char* target, int64_t i1, int64_t i2, int64_t i3) {
+        auto* dst = reinterpret_cast<float*>(target);
+        simd::map(dst, dst, row<const float>(b, i1, i2, i3), b.ne[0], sum_of_two);
+    });
+}
+
+}  // namespace
+
+extern constinit const Kernel kAddId{GGML_OP_ADD_ID, supports_add_id, run_add_id};
+extern constinit const Kernel kAdd1{GGML_OP_ADD1, supports_add1, run_add1};
+extern constinit const Kernel kAdd1Quantized{GGML_OP_ADD1, supports_add1_quantized,
+                                             run_add1_quantized, quantized_workspace,
+                                             quantized_cost};
+extern constinit const Kernel kAcc{GGML_OP_ACC, supports_acc, run_acc, nullptr, nullptr,
+                                   region_members};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,64 @@
+// MAP_CUSTOM1 … CUSTOM: functions of the application, called once per member.
+
+#include "plugins/cpu/kernel.h"
+
+namespace tenon::cpu {
+namespace {
+
+Verdict supports(const ggml_tensor& node) {
+    const auto p = params_of<tenon_custom_params>(node);
+    if (p.fun == 0) return no(TENON_REASON_OP_PARAM, "the function is NULL");
+    if (p.n_tasks != GGML_N_TASKS_MAX && p.n_tasks <= 0)
+        return no(TENON_REASON_OP_PARAM, "n_tasks is neither positive nor -1");
+    return yes();
+}
+
+int members(const ggml_tensor& node, int n_threads) {
+    const int32_t n_tasks = params_of<tenon_custom_params>(node).n_tasks;
+    return n_tasks == GGML_N_TASKS_MAX ? n_threads : std::min<int>(n_tasks, n_threads);
+}
+
+// Nobody knows; enough for every member that may take part to be woken.
+double cost(const ggml_tensor&) { return 1e5; }
+
+// call(function, dst, userdata); dst as the application knows it, not const.
+template <class Function, class Call>
+void with_function(const ggml_tensor& node, Call&& call) {
+    const auto p = params_of<tenon_custom_params>(node);
+    call(reinterpret_cast<Function>(static_cast<uintptr_t>(p.fun)), const_cast<ggml_tensor*>(&node),
+         reinterpret_cast<void*>(static_cast<uintptr_t>(p.userdata)));
+}
+
+void run_map1(const Task& task, const ggml_tensor& node) {
+    with_function<ggml_custom1_op_t>(node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
+        fn(dst, node.src[0], task.ith, task.nth, userdata);
+    });
+}
+void run_map2(const Task& task, const ggml_tensor& node) {
+    with_function<ggml_custom2_op_t>(node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
+        fn(dst, node.src[0], node.src[1], task.ith, task.nth, userdata);
+    });
+}
+void run_map3(const Task& task, const ggml_tensor& node) {
+    with_function<ggml_custom3_op_t>(node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
+        fn(dst, node.src[0], node.src[1], node.src[2], task.ith, task.nth, userdata);
+    });
+}
+void run_custom(const Task& task, const ggml_tensor& node) {
+    with_function<ggml_custom_op_t>(node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
+        fn(dst, task.ith, task.nth, userdata);
+    });
+}
+
+}  // namespace
+
+extern constinit const Kernel kMapCustom1{GGML_OP_MAP_CUSTOM1, supports, run_map1,
+                                          nullptr,             cost,     members};
+extern constinit const Kernel kMapCustom2{GGML_OP_MAP_CUSTOM2, supports, run_map2,
+                                          nullptr,             cost,     members};
+extern constinit const Kernel kMapCustom3{GGML_OP_MAP_CUSTOM3, supports, run_map3,
+                                          nullptr,             cost,     members};
+extern constinit const Kernel kCustom{GGML_OP_CUSTOM, supports, run_custom,
+                                      nullptr,        cost,     members};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,37 @@
+// What the kernels for MUL_MAT share.
+#pragma once
+
+#include "plugins/cpu/kernel.h"
+
+namespace tenon::cpu {
+
+// Types and strides that every kernel for MUL_MAT takes.
+Verdict supports_mul_mat(const ggml_tensor& node);
+
+double mul_mat_cost_ns(const ggml_tensor& node);
+
+// Row of b (any type a product takes) as f32.
+void decode_operand_row(const ggml_tensor& b, const void* src, float* dst);
+
+// The columns that meet one weight matrix (a2, a3), those of broadcast batches included: counted
+// ne1(b) first, then the r2 and r3 matrices of b that share it.
+struct MulMatColumns {
+    const ggml_tensor& node;
+    int64_t a2, a3;
+
+    static int64_t per_matrix(const ggml_tensor& node) {
+        const ggml_tensor &a = *node.src[0], &b = *node.src[1];
+        return b.ne[1] * (b.ne[2] / a.ne[2]) * (b.ne[3] / a.ne[3]);
+    }
+    struct Position {
+        int64_t n, i2, i3;
+    };
+    Position at(int64_t column) const {
+        const ggml_tensor &a = *node.src[0], &b = *node.src[1];
+        const int64_t r2 = b.ne[2] / a.ne[2], r3 = b.ne[3] / a.ne[3];
+        const int64_t rest = column / b.ne[1];
+        return {column % b.ne[1], a2 * r2 + rest % r2, a3 * r3 + rest / r2};
+    }
+};
+
+}  // namespace tenon::cpu
