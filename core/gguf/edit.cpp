@@ -46,6 +46,18 @@ Result<void> check_free_key(const char* key) {
     return {};
 }
 
+// Appends a terminated string; refuses what the reader would.
+Result<void> add_text(Kv& kv, const char* text) {
+    if (!text) return invalid("key '%s': string %" PRIu64 " is NULL", shown(kv.key).c_str(), kv.n);
+    const size_t length = std::strlen(text);
+    if (length > kMaxStringBytes) {
+        return invalid("key '%s': string %" PRIu64 " has length %zu, the limit is %" PRIu64,
+                       shown(kv.key).c_str(), kv.n, length, kMaxStringBytes);
+    }
+    kv.add_string(text, length);
+    return {};
+}
+
 template <class T>
 void set_scalar(gguf_context* ctx, const char* key, gguf_type type, T value) {
     edit(ctx, [&]() -> Result<void> {
@@ -182,11 +194,10 @@ void gguf_set_val_bool(gguf_context* ctx, const char* key, bool val) {
 void gguf_set_val_str(gguf_context* ctx, const char* key, const char* val) {
     edit(ctx, [&]() -> Result<void> {
         if (auto done = check_free_key(key); !done) return done;
-        if (!val) return invalid("key '%s': the string is NULL", shown(key).c_str());
         auto kv = std::make_unique<Kv>();
         kv->key = key;
         kv->type = GGUF_TYPE_STRING;
-        kv->add_string(val, std::strlen(val));
+        if (auto done = add_text(*kv, val); !done) return done;
         ctx->put(std::move(kv));
         return {};
     });
@@ -235,9 +246,7 @@ void gguf_set_arr_str(gguf_context* ctx, const char* key, const char** data, siz
         kv->is_array = true;
         kv->starts.reserve(n);
         for (size_t i = 0; i < n; ++i) {
-            if (!data[i])
-                return invalid("key '%s': string %zu of %zu is NULL", shown(key).c_str(), i, n);
-            kv->add_string(data[i], std::strlen(data[i]));
+            if (auto done = add_text(*kv, data[i]); !done) return done;
         }
         ctx->put(std::move(kv));
         return {};
