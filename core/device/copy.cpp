@@ -171,6 +171,17 @@ Result<void> copy_tensor(const ggml_tensor& src, ggml_tensor& dst) {
     return copy_ends(*from, *to);
 }
 
+Result<void> copy_tensor_async(ggml_backend& from, ggml_backend& to, const ggml_tensor& src,
+                               ggml_tensor& dst) {
+    if (auto ok = check_pair(&src, &dst); !ok) return ok;
+    if (&src == &dst || nbytes(src) == 0) return {};
+    auto source = end_of(src);
+    if (!source) return source.error();
+    auto target = end_of(dst);
+    if (!target) return target.error();
+    return copy_async(from, to, *source, *target);
+}
+
 }  // namespace tenon
 
 using namespace tenon;
@@ -188,13 +199,8 @@ void ggml_backend_tensor_copy_async(ggml_backend_t backend_src, ggml_backend_t b
                                     const ggml_tensor* src, ggml_tensor* dst) {
     guard_void([&]() -> Result<void> {
         if (!backend_src || !backend_dst) return fail(TENON_E_INVALID, "backend is null");
-        if (auto ok = check_pair(src, dst); !ok) return ok;
-        if (src == dst || nbytes(*src) == 0) return {};
-        auto from = end_of(*src);
-        if (!from) return from.error();
-        auto to = end_of(*dst);
-        if (!to) return to.error();
-        return copy_async(*backend_src, *backend_dst, *from, *to);
+        if (!src || !dst) return fail(TENON_E_INVALID, "cannot copy: a tensor is null");
+        return copy_tensor_async(*backend_src, *backend_dst, *src, *dst);
     });
 }
 

@@ -1,8 +1,9 @@
 // Running an allocated graph: split by split, copies first, every stream after the ones it depends
 // on.
 
+#include "core/device/buffer.h"
+#include "core/device/stream.h"
 #include "core/placement/scheduler.h"
-#include "core/placement/transfer.h"
 
 using namespace tenon;
 using namespace tenon::placement;
@@ -37,7 +38,7 @@ Result<void> wait_for_all(ggml_backend_sched& s, int a) {
 Result<void> copy_user_input(ggml_backend_sched& s, const Copy& copy) {
     if (auto r = host_wait(s, copy.from); !r) return r;
     if (auto r = host_wait(s, copy.backend); !r) return r;
-    return copy_now(*s.image.items[copy.item].image, *copy.tensor);
+    return copy_tensor(*s.image.items[copy.item].image, *copy.tensor);
 }
 
 Result<void> copy_result(ggml_backend_sched& s, const Split& split, const Copy& copy) {
@@ -49,7 +50,8 @@ Result<void> copy_result(ggml_backend_sched& s, const Split& split, const Copy& 
     }
     s.order.issue(copy.from);
     s.order.issue(copy.backend);
-    return copy_async(s.backends[copy.from], s.backends[copy.backend], *x.image, *copy.tensor);
+    return copy_tensor_async(*s.backends[copy.from], *s.backends[copy.backend], *x.image,
+                             *copy.tensor);
 }
 
 // Everything the application may have queued on its own comes first, so all user inputs are copied

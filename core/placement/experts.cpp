@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/device/buffer.h"
 #include "core/placement/scheduler.h"
 #include "core/tensor/shape.h"
 
@@ -13,21 +14,13 @@ namespace {
 constexpr size_t kPaddingBytes =
     512;  // kernels may read this far past a run; it must not hold rubbish
 
-// The node that uses the copy as its expert weights, if the split starts with one.
-const ggml_tensor* routed_node(const ggml_backend_sched& s, const Split& split, const Copy& copy) {
+// Index of the node that uses the copy as its expert weights, if the split starts with one; else
+// -1.
+int32_t routed_node(const ggml_backend_sched& s, const Split& split, const Copy& copy) {
     for (int32_t i = split.first; i < split.end; i++) {
         const ggml_tensor* node = s.node_images[static_cast<size_t>(i)];
         if (tenon_is_view_op(node->op)) continue;
-        return node->op == GGML_OP_MUL_MAT_ID && node->src[0] == copy.tensor ? node : nullptr;
-    }
-    return nullptr;
-}
-
-// The ids as the application's graph has them: a copy of them may not have been made yet.
-int32_t ids_item(const ggml_backend_sched& s, const ggml_tensor& node) {
-    for (const int32_t at : s.image.nodes) {
-        const Item& x = s.image.items[at];
-        if (x.image == &node) return s.image.find(x.tensor->src[2]);
+        return node->op == GGML_OP_MUL_MAT_ID && node->src[0] == copy.tensor ? i : -1;
     }
     return -1;
 }
@@ -38,7 +31,9 @@ Result<void> mark_used(ggml_backend_sched& s, const Item& ids, int64_t n_experts
     s.ids_data.resize(nbytes(t));
     if (auto r = synchronize_stream(s.backends[ids.backend]); !r) return r;
     s.order.host_waited(ids.backend);
-    ggml_backend_tensor_get(&t, s.ids_data.data(), 0, s.ids_data.size());
+    auto buffer = buffer_of(&t);
+    if (!buffer) return buffer.error();
+    if (auto r = get_rows(**buffer, t, s.ids_data.data(), {0, s.ids_data.size()}); !r) return r;
     s.used_experts.assign(static_cast<size_t>(n_experts + 31) / 32, 0);
     for (int64_t i1 = 0; i1 < t.ne[1]; i1++) {
         for (int64_t i0 = 0; i0 < t.ne[0]; i0++) {
@@ -60,10 +55,11 @@ Result<void> mark_used(ggml_backend_sched& s, const Item& ids, int64_t n_experts
 
 // False: this is no such copy, and the whole tensor has to go.
 Result<bool> ggml_backend_sched::copy_experts(const Split& split, const Copy& copy) {
-    const ggml_tensor* node = routed_node(*this, split, copy);
+    const int32_t node = routed_node(*this, split, copy);
     const ggml_tensor& weights = *image.items[copy.item].image;
-    if (!node || !weights.data || weights.ne[3] != 1) return false;
-    const int32_t ids = ids_item(*this, *node);
+    if (node < 0 || !weights.data || weights.ne[3] != 1) return false;
+    // The ids of the application's graph: a copy of them may not have been made yet.
+    const int32_t ids = image.find(image.node(static_cast<size_t>(node)).tensor->src[2]);
     if (ids < 0 || image.items[ids].tensor->type != GGML_TYPE_I32) return false;
     if (ids_known != image.items[ids].tensor) {
         ids_known = nullptr;

@@ -2,6 +2,7 @@
 
 #include "core/placement/explain.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -159,9 +160,9 @@ bool tenon_placement_explain(ggml_backend_sched_t sched, size_t node, tenon_plac
     record.backend = sched->backends[x.backend];
     record.device = ggml_backend_name(record.backend);
     record.reason = why_word(x.why);
-    for (const auto& replaced : sched->replacements) {
-        record.n_copies += static_cast<size_t>(replaced.node) == node;
-    }
+    const auto copied = std::ranges::equal_range(sched->replacements, static_cast<int32_t>(node),
+                                                 {}, &Replacement::node);
+    record.n_copies = static_cast<uint32_t>(copied.size());
     std::snprintf(record.name, sizeof record.name, "%s", x.tensor->name);
     write_detail(*sched, x, record.detail, sizeof record.detail);
     return give(out, record);

@@ -215,6 +215,43 @@ TEST_F(DiscreteSched, RandomPinsChangeNothing) {
     }
 }
 
+// No copies between them: only the order of the two queues keeps the numbers right.
+TEST_F(DiscreteSched, TwoStreamsOfOneDeviceWaitForEachOther) {
+    ggml_backend_ptr twin(ggml_backend_dev_init(device, nullptr));
+    ggml_backend_t list[] = {stream.get(), twin.get(), cpu.get()};
+    ggml_backend_sched_ptr pair(ggml_backend_sched_new(list, nullptr, 3, 4096, false, false));
+    ASSERT_NE(pair, nullptr) << tenon_last_error();
+    const int64_t n = 96;
+    std::vector<float> shift(static_cast<size_t>(n * n), 0.0f);
+    for (int64_t i = 0; i < n; i++) shift[static_cast<size_t>(i * n + (i + 1) % n)] = 1;
+    ggml_tensor* w = store(stream.get(), shift, n, n);
+    ggml_context_ptr ctx = context();
+    ggml_tensor* x = ggml_new_tensor_2d(ctx.get(), GGML_TYPE_F32, n, n);
+    ggml_set_input(x);
+    ggml_tensor* y = x;
+    for (int i = 0; i < 12; i++) {
+        y = ggml_mul_mat(ctx.get(), w, y);
+        ggml_backend_sched_set_tensor_backend(pair.get(), y, list[i % 2]);
+    }
+    ggml_cgraph* graph = ggml_new_graph(ctx.get());
+    ggml_build_forward_expand(graph, y);
+    ASSERT_TRUE(ggml_backend_sched_alloc_graph(pair.get(), graph)) << tenon_last_error();
+    EXPECT_EQ(ggml_backend_sched_get_n_splits(pair.get()), 12);
+    EXPECT_EQ(ggml_backend_sched_get_buffer_size(pair.get(), twin.get()), 0u);
+    for (int run = 0; run < 3; run++) {
+        const std::vector<float> v = random(static_cast<size_t>(n * n));
+        ggml_backend_tensor_set(x, v.data(), 0, v.size() * 4);
+        ASSERT_EQ(ggml_backend_sched_graph_compute(pair.get(), graph), GGML_STATUS_SUCCESS)
+            << tenon_last_error();
+        const std::vector<float> got = values(y);
+        for (int64_t r = 0; r < n; r++)
+            for (int64_t i = 0; i < n; i++) {
+                ASSERT_EQ(got[static_cast<size_t>(r * n + i)],
+                          v[static_cast<size_t>(r * n + (i + 12) % n)]);
+            }
+    }
+}
+
 TEST_F(DiscreteSched, ExplainsWhatTheDeviceRefused) {
     const Weight w = weight(stream.get(), 16, 16);
     Network net = build(context(), {w.there}, 16, 2);
