@@ -79,7 +79,9 @@ void print_cpu_lines(const World& world, const Device& device, std::FILE* out) {
         if (p.family != device.family) continue;
         if (!variants.empty()) variants += " · ";
         variants += cli::format("%s (rank %u) %s", p.variant.c_str(), p.rank,
-                                p.state == "loaded" ? "in use" : p.state.c_str());
+                                p.state == "loaded"               ? "in use"
+                                : p.state == "variant-not-chosen" ? "usable"
+                                                                  : p.state.c_str());
     }
     line(out, "variants", variants);
 }
