@@ -37,12 +37,17 @@ size_t member_bytes(const ggml_tensor& node) {  // a band, and the decoded rows 
     return ((static_cast<size_t>(kBandFloats) + rows) * sizeof(float) + 63) / 64 * 64;
 }
 
-// Below so many columns, decoding and packing a weight costs more than it saves.
-constexpr int64_t kFewestCols = 2 * kStripCols;
+// From so many columns on, decoding and packing a weight costs less than it saves: types with 8-bit
+// dot products of their own have more to lose, types that are decoded anyway have nothing.
+int64_t fewest_columns(ggml_type type) {
+    if (is_float_type(type)) return 24;
+    return find_dot_type(type)->operand == Operand::kQ8 ? 64 : 9;
+}
 
 Verdict supports(const ggml_tensor& node) {
     if (const Verdict verdict = supports_mul_mat(node); !verdict) return verdict;
-    if (MulMatColumns::per_matrix(node) < kFewestCols || node.src[0]->ne[1] < kPanelRows) {
+    if (MulMatColumns::per_matrix(node) < fewest_columns(node.src[0]->type) ||
+        node.src[0]->ne[1] < kPanelRows) {
         return no(TENON_REASON_SHAPE, "too few rows or columns for panels");
     }
     return yes();
