@@ -10,13 +10,24 @@ namespace tenon::cpu {
 
 // clang-format off
 extern constinit const Kernel
-    kDup, kBinaryAdd, kAddQuantized, kBinarySub, kBinaryMul, kBinaryDiv, kArgmax, kNorm, kRmsNorm, kMulMatPanels, kMulMat, kScale,
-    kCpy, kCont, kGetRows, kSetRows, kSoftMax, kRope, kRopeBack, kUnary, kGlu;
+    kDup, kBinaryAdd, kAddQuantized, kAddId, kAdd1, kAcc, kBinarySub, kBinaryMul, kBinaryDiv,
+    kSqr, kSqrt, kLog, kSin, kCos, kSum, kSumRows, kCumsum, kMean, kArgmax, kCountEqual,
+    kRepeat, kRepeatBack, kConcat, kSiluBack, kNorm, kRmsNorm, kRmsNormBack, kGroupNorm,
+    kL2Norm, kMulMatPanels, kMulMat, kScale, kSet, kCpy, kCont, kGetRows, kGetRowsBack,
+    kSetRows, kDiag, kDiagMaskInf, kDiagMaskZero, kSoftMax, kRope, kRopeBack, kClamp, kPad,
+    kPadReflect1d, kRoll, kArange, kTimestepEmbedding, kArgsort, kTopK, kLeakyRelu, kTri, kFill,
+    kUnary, kMapCustom1, kMapCustom2, kMapCustom3, kCustom, kGlu;
 
 // In order of enum ggml_op; for one op best first.
 constexpr const Kernel* kKernels[] = {
-    &kDup, &kBinaryAdd, &kAddQuantized, &kBinarySub, &kBinaryMul, &kBinaryDiv, &kArgmax, &kNorm, &kRmsNorm, &kMulMatPanels, &kMulMat,
-    &kScale, &kCpy, &kCont, &kGetRows, &kSetRows, &kSoftMax, &kRope, &kRopeBack, &kUnary, &kGlu,
+    &kDup, &kBinaryAdd, &kAddQuantized, &kAddId, &kAdd1, &kAcc, &kBinarySub, &kBinaryMul,
+    &kBinaryDiv, &kSqr, &kSqrt, &kLog, &kSin, &kCos, &kSum, &kSumRows, &kCumsum, &kMean,
+    &kArgmax, &kCountEqual, &kRepeat, &kRepeatBack, &kConcat, &kSiluBack, &kNorm, &kRmsNorm,
+    &kRmsNormBack, &kGroupNorm, &kL2Norm, &kMulMatPanels, &kMulMat, &kScale, &kSet, &kCpy,
+    &kCont, &kGetRows, &kGetRowsBack, &kSetRows, &kDiag, &kDiagMaskInf, &kDiagMaskZero,
+    &kSoftMax, &kRope, &kRopeBack, &kClamp, &kPad, &kPadReflect1d, &kRoll, &kArange,
+    &kTimestepEmbedding, &kArgsort, &kTopK, &kLeakyRelu, &kTri, &kFill, &kUnary, &kMapCustom1,
+    &kMapCustom2, &kMapCustom3, &kCustom, &kGlu,
 };
 // clang-format on
 

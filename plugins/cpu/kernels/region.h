@@ -51,7 +51,8 @@ inline int region_members(const ggml_tensor& node, int n_threads) {
     return n_threads;
 }
 
-// The result starts as a copy of src0, unless it is src0. All members have finished when it returns.
+// The result starts as a copy of src0, unless it is src0. All members have finished when it
+// returns.
 inline void copy_base(const Task& task, const ggml_tensor& node) {
     const auto p = params_of<tenon_set_params>(node);
     const ggml_tensor& a = *node.src[0];
@@ -60,8 +61,8 @@ inline void copy_base(const Task& task, const ggml_tensor& node) {
     const Range lines = share(task, (bytes + 63) / 64);
     const int64_t begin = std::min(lines.begin * 64, bytes), end = std::min(lines.end * 64, bytes);
     if (begin < end) {
-        std::memcpy(static_cast<char*>(node.data) + begin,
-                    static_cast<const char*>(a.data) + begin, static_cast<size_t>(end - begin));
+        std::memcpy(static_cast<char*>(node.data) + begin, static_cast<const char*>(a.data) + begin,
+                    static_cast<size_t>(end - begin));
     }
     task.barrier();
 }

@@ -1,4 +1,5 @@
 // GET_ROWS: dst[:, r, j, k] = a[:, ids[r, j, k], j, k] as f32.
+// GET_ROWS_BACK: dst[:, ids[r]] += g[:, r] for every id, from 0.
 // SET_ROWS: dst[:, ids[i, j, k], j, k] = rows[:, i, j, k], converted to dst's type.
 
 #include "core/quant/quant.h"
@@ -62,6 +63,44 @@ void run_get(const Task& task, const ggml_tensor& node) {
 double cost_get(const ggml_tensor& node) {
     const double n = static_cast<double>(tenon_nelements(&node));
     return 20 + (type_size(node.src[0]->type).block > 1 ? n : n / 3);
+}
+
+// ---- GET_ROWS_BACK ------------------------------------------------------------------------------
+
+Verdict supports_get_back(const ggml_tensor& node) {
+    const ggml_tensor& g = *node.src[0];
+    const ggml_tensor& ids = *node.src[1];
+    if (!is_float_type(g.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
+    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+    if (ids.type != GGML_TYPE_I32) return no(TENON_REASON_TYPE, "ids must be i32");
+    if (g.ne[2] != 1 || g.ne[3] != 1 || node.ne[2] != 1 || node.ne[3] != 1)
+        return no(TENON_REASON_SHAPE, "src0 and dst are not matrices");
+    if (tenon_nrows(&ids) != 1 || ids.ne[0] > g.ne[1])
+        return no(TENON_REASON_SHAPE, "there are more ids than rows of src0");
+    if (node.ne[0] != g.ne[0])
+        return no(TENON_REASON_SHAPE, "rows of src0 and dst differ in length");
+    if (!has_dense_rows(g) || !has_dense_rows(node))
+        return no(TENON_REASON_STRIDES, "rows are not dense");
+    return yes();
+}
+
+// Each member owns a range of target rows and looks through all ids for them, so that sums come
+// about in the same order whatever the number of members.
+void run_get_back(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& g = *node.src[0];
+    const ggml_tensor& ids = *node.src[1];
+    const int64_t n = node.ne[0];
+    const Range mine = share(task, node.ne[1]);
+    for (int64_t i = mine.begin; i < mine.end; ++i) simd::fill(row<float>(node, i), n, 0.0f);
+    with_float_type(g.type, [&]<class T>() {
+        for (int64_t r = 0; r < ids.ne[0]; ++r) {
+            const int64_t i = *element<const int32_t>(ids, r, 0, 0, 0);
+            if (i < 0 || i >= node.ne[1])
+                return task.fail(TENON_E_INVALID, "a row index is out of range");
+            if (i < mine.begin || i >= mine.end) continue;
+            simd::add_scaled(row<float>(node, i), row<const T>(g, r), n, 1.0f);
+        }
+    });
 }
 
 // ---- SET_ROWS ---------------------------------------------------------------------------------
@@ -135,6 +174,7 @@ double cost_set(const ggml_tensor& node) {
 }  // namespace
 
 extern constinit const Kernel kGetRows{GGML_OP_GET_ROWS, supports_get, run_get, nullptr, cost_get};
+extern constinit const Kernel kGetRowsBack{GGML_OP_GET_ROWS_BACK, supports_get_back, run_get_back};
 extern constinit const Kernel kSetRows{GGML_OP_SET_ROWS, supports_set, run_set, workspace_set,
                                        cost_set};
 

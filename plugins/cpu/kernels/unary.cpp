@@ -1,6 +1,7 @@
-// UNARY: dst = fn(x), element by element, f32 arithmetic.
+// UNARY, LEAKY_RELU: dst = fn(x), element by element, f32 arithmetic.
+// SILU_BACK: the gradient of SILU, from that of its result (src0) and its x (src1).
 
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/map.h"
 #include "plugins/cpu/simd/vmath.h"
 
 namespace tenon::cpu {
@@ -13,25 +14,9 @@ using simd::min;
 using simd::select;
 using simd::splat;
 
-template <class Fn>
-void map_all(const Task& task, const ggml_tensor& node, Fn fn) {
-    const ggml_tensor& x = *node.src[0];
-    with_float_type(x.type, [&]<class T>() {
-        for_each_piece(
-            task, node, [&](int64_t begin, int64_t end, int64_t i1, int64_t i2, int64_t i3) {
-                const T* src = row<const T>(x, i1, i2, i3) + begin;
-                if (node.type == x.type) {
-                    simd::map(row<T>(node, i1, i2, i3) + begin, src, end - begin, fn);
-                } else {
-                    simd::map(row<float>(node, i1, i2, i3) + begin, src, end - begin, fn);
-                }
-            });
-    });
-}
-
 template <auto fn>
 void run_op(const Task& task, const ggml_tensor& node) {
-    map_all(task, node, fn);
+    map_elements(task, node, fn);
 }
 
 // x > 0 ? p*x^2 + beta*x : (expm1(min(x, eps)) - x)*n + beta*x
@@ -39,7 +24,7 @@ void run_xielu(const Task& task, const ggml_tensor& node) {
     const auto p = params_of<tenon_unary_params>(node);
     const f32 alpha_n = splat(p.xielu_n), alpha_p = splat(p.xielu_p), beta = splat(p.xielu_beta),
               eps = splat(p.xielu_eps), zero = splat(0.0f);
-    map_all(task, node, [=](f32 x) {
+    map_elements(task, node, [=](f32 x) {
         const f32 positive = simd::fma(alpha_p * x, x, beta * x);
         const f32 negative = simd::fma(simd::expm1(min(x, eps)) - x, alpha_n, beta * x);
         return select(less(zero, x), positive, negative);
@@ -100,18 +85,9 @@ constexpr bool in_enum_order() {
 static_assert(in_enum_order(), "kOps needs exactly one row per ggml_unary_op, in order");
 
 Verdict supports(const ggml_tensor& node) {
-    const ggml_tensor& x = *node.src[0];
     const int32_t op = params_of<tenon_unary_params>(node).op;
     if (op < 0 || op >= GGML_UNARY_OP_COUNT) return no(TENON_REASON_UNKNOWN_OP, "unknown unary op");
-    if (!is_float_type(x.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (node.type != x.type && node.type != GGML_TYPE_F32) {
-        return no(TENON_REASON_TYPE_MIX, "dst must be f32 or have the type of src0");
-    }
-    if (!tenon_same_shape(&x, &node))
-        return no(TENON_REASON_SHAPE, "dst has another shape than src0");
-    if (!has_dense_rows(x)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
-    if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
-    return yes();
+    return supports_map(node);
 }
 
 void run(const Task& task, const ggml_tensor& node) {
@@ -123,8 +99,49 @@ double cost(const ggml_tensor& node) {
     return 20 + static_cast<double>(tenon_nelements(&node)) * 2 / simd::f32::lanes;
 }
 
+// (x > 0 ? x : 0) + slope*(x < 0 ? x : 0): NaN gives 0
+void run_leaky_relu(const Task& task, const ggml_tensor& node) {
+    const f32 slope = splat(params_of<tenon_leaky_relu_params>(node).negative_slope);
+    const f32 zero = splat(0.0f);
+    map_elements(task, node, [=](f32 x) {
+        return select(less(zero, x), x, slope * select(less(x, zero), x, zero));
+    });
+}
+
+// ---- SILU_BACK --------------------------------------------------------------------------------
+
+Verdict supports_silu_back(const ggml_tensor& node) {
+    const ggml_tensor& x = *node.src[1];
+    if (const Verdict gradient = supports_map(node); !gradient) return gradient;
+    if (x.type != node.type || node.src[0]->type != node.type)
+        return no(TENON_REASON_TYPE_MIX, "src0, src1 and dst must have one type");
+    if (!tenon_same_shape(&x, &node))
+        return no(TENON_REASON_SHAPE, "src1 has another shape than src0");
+    if (!has_dense_rows(x)) return no(TENON_REASON_STRIDES, "src1 rows are not dense");
+    return yes();
+}
+
+// With s = sigmoid(x): g*s*(1 + x*(1 - s))
+void run_silu_back(const Task& task, const ggml_tensor& node) {
+    const f32 one = splat(1.0f);
+    with_float_type(node.type, [&]<class T>() {
+        for_each_piece(
+            task, node, [&](int64_t begin, int64_t end, int64_t i1, int64_t i2, int64_t i3) {
+                const T* g = row<const T>(*node.src[0], i1, i2, i3) + begin;
+                const T* x = row<const T>(*node.src[1], i1, i2, i3) + begin;
+                simd::map(row<T>(node, i1, i2, i3) + begin, g, x, end - begin, [=](f32 gi, f32 xi) {
+                    const f32 s = simd::sigmoid(xi);
+                    return gi * s * simd::fma(xi, one - s, one);
+                });
+            });
+    });
+}
+
 }  // namespace
 
 extern constinit const Kernel kUnary{GGML_OP_UNARY, supports, run, nullptr, cost};
+extern constinit const Kernel kLeakyRelu{GGML_OP_LEAKY_RELU, supports_map, run_leaky_relu};
+extern constinit const Kernel kSiluBack{GGML_OP_SILU_BACK, supports_silu_back, run_silu_back,
+                                        nullptr, cost};
 
 }  // namespace tenon::cpu
