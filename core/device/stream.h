@@ -74,8 +74,8 @@ Result<void> wait_before_host_access(ggml_backend& host_side, ggml_backend& busy
 // Waits for all that was registered that way.
 Result<void> finish_host_waits(ggml_backend& stream);
 
-// dst = src, of equal type, shape and strides: after all queued work of `from`, before later work of
-// `to`. The host does not wait where the devices can do it themselves.
+// dst = src, of equal type, shape and strides: after all queued work of `from`, before later work
+// of `to`. The host does not wait where the devices can do it themselves.
 Result<void> copy_tensor_async(ggml_backend& from, ggml_backend& to, const ggml_tensor& src,
                                ggml_tensor& dst);
 

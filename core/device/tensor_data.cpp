@@ -1,6 +1,8 @@
 // Reading and writing the bytes of tensors, at once or queued on a stream.
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "core/base/bits.h"
 #include "core/base/os.h"
@@ -105,6 +107,18 @@ Result<void> get_async(ggml_backend* stream, const ggml_tensor* tensor, void* da
     return transfer_error(error, status, *tensor, Direction::kGet);
 }
 
+// For devices that cannot fill: from a block of host memory.
+Result<void> fill_staged(ggml_backend_buffer& buffer, ggml_tensor& tensor, uint8_t value,
+                         const Rows& range) {
+    constexpr size_t kBlock = 64 * 1024;
+    const std::vector<uint8_t> block(std::min(range.size, kBlock), value);
+    for (size_t done = 0; done < range.size; done += block.size()) {
+        const Rows piece{range.offset + done, std::min(block.size(), range.size - done)};
+        if (auto ok = set_rows(buffer, tensor, block.data(), piece); !ok) return ok;
+    }
+    return {};
+}
+
 Result<void> fill(ggml_tensor* tensor, uint8_t value, size_t offset, size_t size) {
     const Rows rows{offset, size};
     auto found = begin(tensor, &value, rows, "fill");
@@ -120,6 +134,7 @@ Result<void> fill(ggml_tensor* tensor, uint8_t value, size_t offset, size_t size
     PluginError error;
     const tenon_status status = handle->v->tensor_fill(handle, tensor, value, offset, size, &error);
     if (status == TENON_OK) return {};
+    if (status == TENON_E_UNSUPPORTED) return fill_staged(*buffer, *tensor, value, rows);
     return transfer_error(error, status, *tensor, Direction::kSet);
 }
 

@@ -1,0 +1,500 @@
+// The graph allocator: totals for small graphs, what may share memory, re-planning, several slots,
+// and computed results that must not depend on where tensors lie.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "ggml-alloc.h"
+#include "ggml-backend.h"
+#include "ggml-cpp.h"
+#include "ggml-cpu.h"
+#include "tenon/tenon.h"
+#include "tests/unit/allocations.h"
+#include "tests/unit/arena.h"
+#include "tests/unit/fake_plugin.h"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+constexpr uint64_t kNoLimit = UINT64_MAX;
+
+// A device with host memory in buffers of at most max_size bytes.
+class Memory {
+public:
+    explicit Memory(uint64_t max_size, uint64_t alignment = 8) {
+        static int count = 0;
+        const std::string name = "Mem" + std::to_string(count++);
+        plugin_ = &FakePlugin::make(
+            name, {FakeDevice{.name = name,
+                              .bufts = {{.name = name,
+                                         .flags = TENON_BUFT_HOST | TENON_BUFT_HOST_LAYOUT |
+                                                  TENON_BUFT_DEFAULT,
+                                         .alignment = alignment,
+                                         .max_size = max_size}}}});
+        plugin_->load();
+        type = ggml_backend_dev_buffer_type(plugin_->device(0));
+    }
+    ~Memory() { EXPECT_TRUE(plugin_->unload()); }
+    FakeDevice& fake() { return plugin_->fake(0); }
+    ggml_backend_buffer_type_t type;
+
+private:
+    FakePlugin* plugin_;
+};
+
+// A graph under construction; sizes in bytes of f32 elements.
+struct Graph {
+    ggml_context_ptr ctx = make_arena(1 << 20, /*no_alloc=*/true);
+    ggml_cgraph* graph = ggml_new_graph(ctx.get());
+
+    ggml_tensor* input(int64_t bytes) {
+        ggml_tensor* t = ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F32, bytes / 4);
+        ggml_set_input(t);
+        return t;
+    }
+    ggml_tensor* pad(ggml_tensor* t, int n) { return ggml_pad(ctx.get(), t, n, 0, 0, 0); }
+    ggml_tensor* add(ggml_tensor* a, ggml_tensor* b) { return ggml_add(ctx.get(), a, b); }
+    void finish(ggml_tensor* last) {
+        ggml_set_output(last);
+        ggml_build_forward_expand(graph, last);
+    }
+};
+
+size_t total_of(ggml_gallocr_t galloc, int n_slots = 1) {
+    size_t sum = 0;
+    for (int i = 0; i < n_slots; ++i) sum += ggml_gallocr_get_buffer_size(galloc, i);
+    return sum;
+}
+
+// Every tensor has an address inside its buffer.
+void expect_placed(const Graph& g) {
+    const auto check = [](const ggml_tensor* t) {
+        ASSERT_NE(t->data, nullptr) << t->name;
+        ASSERT_NE(t->buffer, nullptr) << t->name;
+        const auto* base = static_cast<const char*>(ggml_backend_buffer_get_base(t->buffer));
+        const auto* at = static_cast<const char*>(t->data);
+        EXPECT_LE(base, at);
+        EXPECT_LE(at + ggml_nbytes(t), base + ggml_backend_buffer_get_size(t->buffer));
+    };
+    for (int i = 0; i < ggml_graph_n_nodes(g.graph); ++i) {
+        const ggml_tensor* node = ggml_graph_node(g.graph, i);
+        check(node);
+        for (const ggml_tensor* src : node->src) {
+            if (src) check(src);
+        }
+    }
+}
+
+// Bytes the graph takes in buffers of at most max_size.
+size_t bytes_for(Memory& memory, Graph& g) {
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+    expect_placed(g);
+    return total_of(galloc.get());
+}
+
+TEST(GraphAlloc, TooManyTensorsForOneChunk) {
+    Memory memory(16);
+    Graph g;
+    ggml_tensor* x[] = {g.input(8), g.input(8), g.input(8)};
+    ggml_tensor* product = ggml_mul(g.ctx.get(), x[0], x[1]);
+    ggml_tensor* sum = g.add(x[1], x[2]);
+    g.finish(g.add(g.add(product, x[0]), sum));
+    EXPECT_LE(bytes_for(memory, g), 32u);
+}
+
+TEST(GraphAlloc, TensorTooLargeForTheRest) {
+    Memory memory(32);
+    Graph g;
+    ggml_tensor *a = g.input(16), *b = g.input(8);
+    g.finish(ggml_concat(g.ctx.get(), a, b, 0));
+    EXPECT_LE(bytes_for(memory, g), 56u);
+}
+
+TEST(GraphAlloc, TensorLargerThanAChunkAndInPlace) {
+    Memory memory(16);
+    Graph g;
+    g.finish(ggml_scale(g.ctx.get(), g.input(24), 2.0f));
+    EXPECT_EQ(bytes_for(memory, g), 24u);
+}
+
+TEST(GraphAlloc, ManyChunks) {
+    Memory memory(8);
+    Graph g;
+    std::vector<ggml_tensor*> x;
+    for (int i = 0; i < 17; ++i) x.push_back(g.input(8));
+    ggml_tensor* sum = x[0];
+    for (int i = 1; i < 17; ++i) sum = g.add(sum, x[static_cast<size_t>(i)]);
+    g.finish(sum);
+    EXPECT_GT(bytes_for(memory, g), 128u);
+}
+
+TEST(GraphAlloc, UsesWhatIsLeftOfAChunk) {
+    Memory memory(16);
+    Graph g;
+    g.finish(ggml_mean(g.ctx.get(), g.pad(g.input(8), 2)));
+    EXPECT_LE(bytes_for(memory, g), 28u);
+}
+
+TEST(GraphAlloc, ViewsShareTheirRoot) {
+    Memory memory(32);
+    Graph g;
+    ggml_context* ctx = g.ctx.get();
+    ggml_tensor *x = g.input(16), *y = g.input(8);
+    ggml_tensor* turned = ggml_permute(ctx, ggml_reshape_2d(ctx, x, 2, 2), 1, 0, 2, 3);
+    g.finish(g.add(ggml_view_1d(ctx, turned, 2, 4), y));
+    EXPECT_LE(bytes_for(memory, g), 24u);
+}
+
+TEST(GraphAlloc, ReusesAndFrees) {
+    Memory memory(40);
+    Graph g;
+    ggml_tensor *x = g.input(24), *y = g.input(8), *z = g.input(8);
+    ggml_tensor* small = g.add(y, z);
+    ggml_tensor* wide = g.pad(x, 2);
+    ggml_tensor* sum = g.add(wide, ggml_scale(g.ctx.get(), wide, 2.0f));
+    g.finish(g.add(small, ggml_view_1d(g.ctx.get(), sum, 2, 8)));
+    EXPECT_LE(bytes_for(memory, g), 104u);
+}
+
+TEST(GraphAlloc, MergesFreeBlocks) {
+    for (const uint64_t max_size : {uint64_t{32}, kNoLimit}) {
+        Memory memory(max_size);
+        Graph g;
+        ggml_tensor *x = g.input(16), *y = g.input(16), *z = g.input(16);
+        ggml_tensor *mx = ggml_mean(g.ctx.get(), x), *my = ggml_mean(g.ctx.get(), y);
+        ggml_tensor* wide = g.pad(z, 2);
+        g.finish(g.add(wide, g.pad(g.add(mx, my), 5)));
+        EXPECT_LE(bytes_for(memory, g), 88u);
+    }
+}
+
+TEST(GraphAlloc, PrefersMemoryThatIsThereAnyway) {
+    Memory memory(32, 4);
+    Graph g;
+    g.finish(ggml_mean(g.ctx.get(), ggml_mean(g.ctx.get(), g.input(24))));
+    EXPECT_LE(bytes_for(memory, g), 28u);
+}
+
+TEST(GraphAlloc, GrowsForALargerGraphOfTheSameAllocator) {
+    Memory memory(32, 4);
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    for (const auto& [first, second] : {std::pair(24, 16), std::pair(20, 20)}) {
+        Graph g;
+        ggml_tensor *a = g.input(first), *b = g.input(second);
+        for (ggml_tensor* t : {a, b}) {
+            g.finish(ggml_scale(g.ctx.get(), t, 1.0f));
+        }
+        ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+        expect_placed(g);
+        EXPECT_EQ(total_of(galloc.get()), 40u);
+    }
+}
+
+TEST(GraphAlloc, TwoTypes) {
+    for (const uint64_t max_size : {uint64_t{32}, kNoLimit}) {
+        Memory first(max_size), second(max_size);
+        Graph g;
+        ggml_context* ctx = g.ctx.get();
+        ggml_tensor* placed = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 4);
+        ggml_backend_buffer_ptr buffer(ggml_backend_buft_alloc_buffer(first.type, 16));
+        ggml_backend_tensor_alloc(buffer.get(), placed, ggml_backend_buffer_get_base(buffer.get()));
+        ggml_tensor *x = g.input(16), *y = g.input(16);
+        ggml_tensor* a = g.add(placed, x);
+        ggml_tensor* b = g.pad(g.add(a, y), 2);
+        g.finish(g.add(b, ggml_scale(ctx, b, 3.0f)));
+
+        ggml_backend_buffer_type_t types[] = {first.type, second.type};
+        ggml_gallocr_ptr galloc(ggml_gallocr_new_n(types, 2));
+        const int n_nodes = ggml_graph_n_nodes(g.graph);
+        std::vector<int> nodes(static_cast<size_t>(n_nodes), 1), leafs(100, 0);
+        nodes[0] = 0;
+        size_t sizes[2] = {7, 7};
+        ggml_gallocr_reserve_n_size(galloc.get(), g.graph, nodes.data(), leafs.data(), sizes);
+        EXPECT_EQ(total_of(galloc.get(), 2), 0u);                       // only asked
+        EXPECT_FALSE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));  // who belongs where?
+        ASSERT_TRUE(ggml_gallocr_reserve_n(galloc.get(), g.graph, nodes.data(), leafs.data()));
+        EXPECT_EQ(a->data, nullptr);  // reserving touches no tensor
+        ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+        expect_placed(g);
+        EXPECT_EQ(ggml_gallocr_get_buffer_size(galloc.get(), 0), sizes[0]);
+        EXPECT_EQ(ggml_gallocr_get_buffer_size(galloc.get(), 1), sizes[1]);
+        EXPECT_EQ(ggml_backend_buffer_get_type(a->buffer), first.type);
+        EXPECT_EQ(ggml_backend_buffer_get_type(b->buffer), second.type);
+    }
+}
+
+TEST(GraphAlloc, EmptySlotAndSharedType) {
+    Memory memory(kNoLimit), other(kNoLimit);
+    ggml_backend_buffer_type_t types[] = {memory.type, other.type, memory.type};
+    ggml_gallocr_ptr galloc(ggml_gallocr_new_n(types, 3));
+    Graph g;
+    g.finish(ggml_scale(g.ctx.get(), g.input(16), 2.0f));
+    ASSERT_TRUE(ggml_gallocr_reserve_n(galloc.get(), g.graph, nullptr, nullptr));
+    EXPECT_EQ(ggml_gallocr_get_buffer_size(galloc.get(), 0), 16u);
+    EXPECT_EQ(ggml_gallocr_get_buffer_size(galloc.get(), 1), 0u);
+    EXPECT_EQ(ggml_gallocr_get_buffer_size(galloc.get(), 2), 0u);  // counted with slot 0
+    size_t sizes[3];
+    const int node[] = {2}, leaf[] = {1};
+    ggml_gallocr_reserve_n_size(galloc.get(), g.graph, node, leaf, sizes);
+    EXPECT_EQ(sizes[0], 16u);  // not in place: the source lies in another type
+    EXPECT_EQ(sizes[1], 16u);
+    EXPECT_EQ(sizes[2], 0u);
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));  // the query left the plan alone
+    expect_placed(g);
+}
+
+TEST(GraphAlloc, MisuseIsRefused) {
+    Memory memory(kNoLimit);
+    EXPECT_EQ(ggml_gallocr_new(nullptr), nullptr);
+    EXPECT_EQ(ggml_gallocr_new_n(nullptr, 2), nullptr);
+    EXPECT_EQ(ggml_gallocr_new_n(&memory.type, 0), nullptr);
+    ggml_gallocr_free(nullptr);
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    Graph g;
+    g.finish(ggml_scale(g.ctx.get(), g.input(16), 2.0f));
+    tenon_clear_error();
+    const int bad[] = {1}, negative[] = {-1}, good[] = {0};
+    EXPECT_FALSE(ggml_gallocr_reserve_n(galloc.get(), g.graph, bad, good));
+    EXPECT_NE(std::strstr(tenon_last_error(), "wants buffer 1 of 1"), nullptr);
+    EXPECT_FALSE(ggml_gallocr_reserve_n(galloc.get(), g.graph, good, negative));
+    EXPECT_FALSE(ggml_gallocr_reserve(galloc.get(), nullptr));
+    EXPECT_FALSE(ggml_gallocr_reserve(nullptr, g.graph));
+    EXPECT_FALSE(ggml_gallocr_alloc_graph(nullptr, g.graph));
+    EXPECT_EQ(ggml_gallocr_get_buffer_size(galloc.get(), 1), 0u);
+    EXPECT_EQ(ggml_gallocr_get_buffer_size(galloc.get(), -1), 0u);
+    EXPECT_EQ(ggml_gallocr_get_buffer_size(nullptr, 0), 0u);
+    ggml_build_forward_expand(g.graph, nullptr);  // now incomplete
+    EXPECT_FALSE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+    tenon_clear_error();
+}
+
+TEST(GraphAlloc, OutOfMemoryLeavesItUsable) {
+    Memory memory(kNoLimit);
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    Graph g;
+    g.finish(ggml_scale(g.ctx.get(), g.input(16), 2.0f));
+    memory.fake().alloc_status = TENON_E_NO_DEVICE_MEMORY;
+    EXPECT_FALSE(ggml_gallocr_reserve(galloc.get(), g.graph));
+    EXPECT_FALSE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+    EXPECT_EQ(total_of(galloc.get()), 0u);
+    memory.fake().alloc_status = TENON_OK;
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+    expect_placed(g);
+    tenon_clear_error();
+}
+
+TEST(GraphAlloc, LeavesPlacedAndDummyTensorsAlone) {
+    Memory memory(kNoLimit);
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    Graph g;
+    ggml_backend_buffer_ptr dummy(ggml_backend_buft_alloc_buffer(memory.type, 0));
+    ggml_tensor* weight = ggml_new_tensor_1d(g.ctx.get(), GGML_TYPE_F32, 1000);
+    weight->buffer = dummy.get();
+    ggml_tensor* x = g.input(4000);
+    g.finish(ggml_mul(g.ctx.get(), weight, x));
+    EXPECT_TRUE(ggml_gallocr_reserve(galloc.get(), g.graph));
+    EXPECT_EQ(total_of(galloc.get()), 4000u);  // x, and the product in its place
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+    EXPECT_EQ(weight->data, nullptr);
+    EXPECT_NE(x->data, nullptr);
+}
+
+TEST(GraphAlloc, AllocatesLeafsTheGraphDoesNotUse) {
+    Memory memory(kNoLimit);
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    Graph g;
+    ggml_tensor* extra = ggml_new_tensor_1d(g.ctx.get(), GGML_TYPE_F32, 4);
+    g.finish(ggml_scale(g.ctx.get(), g.input(16), 2.0f));
+    ggml_build_forward_expand(g.graph, extra);
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+    EXPECT_NE(extra->data, nullptr);
+    EXPECT_EQ(total_of(galloc.get()), 32u);
+}
+
+TEST(GraphAlloc, OutputsAndDeadResultsKeepTheirMemory) {
+    Memory memory(kNoLimit);
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    Graph g;
+    ggml_context* ctx = g.ctx.get();
+    ggml_tensor* x = g.input(16);
+    ggml_tensor* out = ggml_scale(ctx, x, 2.0f);
+    ggml_set_output(out);
+    ggml_tensor* dead = ggml_sqr(ctx, out);
+    ggml_build_forward_expand(g.graph, dead);
+    g.finish(ggml_scale(ctx, ggml_scale(ctx, out, 3.0f), 4.0f));
+    ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+    ggml_tensor* last = ggml_graph_node(g.graph, ggml_graph_n_nodes(g.graph) - 1);
+    EXPECT_EQ(out->data, x->data);  // an input may be taken over
+    EXPECT_NE(dead->data, out->data);
+    EXPECT_NE(last->data, out->data);
+    EXPECT_NE(last->data, dead->data);
+}
+
+TEST(GraphAlloc, ASmallerGraphOfTheSameStructureNeedsNoNewPlan) {
+    Memory memory(kNoLimit);
+    ggml_backend_buffer_type_t types[] = {memory.type, memory.type};
+    ggml_gallocr_ptr galloc(ggml_gallocr_new_n(types, 2));  // two slots: it may not plan by itself
+    const auto build = [](Graph& g, int64_t bytes, bool other_structure) {
+        ggml_tensor *x = g.input(bytes), *y = g.input(bytes);
+        ggml_tensor* sum = g.add(x, y);
+        g.finish(g.add(other_structure ? x : sum, ggml_sqr(g.ctx.get(), sum)));
+    };
+    Graph large, small, larger, other;
+    build(large, 400, false);
+    build(small, 40, false);
+    build(larger, 404, false);
+    build(other, 40, true);
+    ASSERT_TRUE(ggml_gallocr_reserve_n(galloc.get(), large.graph, nullptr, nullptr));
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), small.graph));
+    expect_placed(small);
+    EXPECT_FALSE(ggml_gallocr_alloc_graph(galloc.get(), larger.graph));
+    EXPECT_FALSE(ggml_gallocr_alloc_graph(galloc.get(), other.graph));  // as many nodes and leafs
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), large.graph));
+}
+
+TEST(GraphAlloc, MemoryIsTakenOverOnlyBetweenEqualLayouts) {
+    Memory memory(kNoLimit);
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    const auto build = [](Graph& g, int64_t rows) {
+        ggml_tensor* x = ggml_new_tensor_2d(g.ctx.get(), GGML_TYPE_F32, 4, rows);
+        ggml_tensor* y = ggml_new_tensor_2d(g.ctx.get(), GGML_TYPE_F32, 4, 1);
+        for (ggml_tensor* t : {x, y}) ggml_set_input(t);
+        ggml_tensor* kept = ggml_scale(g.ctx.get(), y, 2.0f);
+        g.finish(g.add(x, kept));
+        ggml_set_output(x);  // so that the sum looks at its second source
+        return kept;
+    };
+    Graph same, broadcast;
+    ggml_tensor* taken = build(same, 1);
+    ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), same.graph));
+    EXPECT_EQ(ggml_graph_node(same.graph, 1)->data, taken->data);
+    ggml_tensor* read = build(broadcast, 3);
+    ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), broadcast.graph));
+    EXPECT_NE(ggml_graph_node(broadcast.graph, 1)->data, read->data);
+}
+
+TEST(GraphAlloc, SteadyStateCostsNoAllocation) {
+    Memory memory(kNoLimit);
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    const auto build = [](Graph& g) {
+        ggml_tensor* x = g.input(64);
+        ggml_tensor* y = x;
+        for (int i = 0; i < 200; ++i) {
+            ggml_tensor* view = ggml_reshape_2d(g.ctx.get(), y, 4, 4);
+            y = g.add(ggml_reshape_1d(g.ctx.get(), ggml_sqr(g.ctx.get(), view), 16), y);
+        }
+        g.finish(y);
+    };
+    Graph warm_up;
+    build(warm_up);
+    ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), warm_up.graph));
+    for (int i = 0; i < 5; ++i) {
+        Graph g;
+        build(g);
+        const size_t before = allocations_of_this_thread();
+        ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), g.graph));
+        EXPECT_EQ(allocations_of_this_thread(), before);
+    }
+    // Planning again for a graph no larger costs none either.
+    Graph g;
+    build(g);
+    const size_t before = allocations_of_this_thread();
+    EXPECT_TRUE(ggml_gallocr_reserve(galloc.get(), g.graph));
+    EXPECT_EQ(allocations_of_this_thread(), before);
+}
+
+// A random graph of elementwise ops and views; the same random numbers give the same graph.
+std::vector<ggml_tensor*> random_graph(ggml_context* ctx, ggml_cgraph* graph, uint32_t seed) {
+    std::mt19937 random(seed);
+    std::vector<ggml_tensor*> all, outputs;
+    for (int i = 0; i < 3; ++i) {
+        ggml_tensor* x = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 12);
+        if (random() % 4) ggml_set_input(x);
+        all.push_back(x);
+    }
+    for (int i = 0; i < 30; ++i) {
+        const auto pick = [&] {
+            return all[all.size() - 1 - random() % std::min<size_t>(all.size(), 6)];
+        };
+        ggml_tensor* a = ggml_reshape_1d(ctx, pick(), 12);
+        ggml_tensor* t = nullptr;
+        switch (random() % 6) {
+            case 0:
+                t = ggml_add(ctx, a, a);
+                break;
+            case 1:
+                t = ggml_mul(ctx, a, ggml_reshape_1d(ctx, pick(), 12));
+                break;
+            case 2:
+                t = ggml_scale(ctx, a, 0.5f);
+                break;
+            case 3:
+                t = ggml_sqr(ctx, ggml_scale(ctx, pick(), 0.1f));
+                break;
+            case 4:
+                t = ggml_add(ctx, ggml_view_1d(ctx, a, 12, 0), ggml_reshape_1d(ctx, pick(), 12));
+                break;
+            default:
+                t = ggml_reshape_2d(ctx, pick(), 3, 4);
+        }
+        all.push_back(t);
+        if (random() % 8 == 0) {
+            ggml_set_output(t);
+            outputs.push_back(t);
+        }
+    }
+    ggml_set_output(all.back());
+    outputs.push_back(all.back());
+    for (ggml_tensor* t : outputs) ggml_build_forward_expand(graph, t);
+    return outputs;
+}
+
+void set_leafs(ggml_context* ctx) {
+    float value = 0.3f;
+    for (ggml_tensor* t = ggml_get_first_tensor(ctx); t; t = ggml_get_next_tensor(ctx, t)) {
+        if (t->op != GGML_OP_NONE || t->view_src) continue;
+        for (size_t i = 0; i < 12; ++i) {
+            value += 0.07f;
+            if (t->data) ggml_backend_tensor_set(t, &value, i * 4, 4);
+        }
+    }
+}
+
+TEST(GraphAlloc, ResultsDoNotDependOnWhereTensorsLie) {
+    fake_cpu().fake(0).workspace = 0;
+    ggml_backend_ptr cpu(ggml_backend_cpu_init());
+    ggml_backend_cpu_set_n_threads(cpu.get(), 1);
+    size_t together = 0, apart = 0;
+    ggml_gallocr_ptr shared(ggml_gallocr_new(ggml_backend_cpu_buffer_type()));
+    for (uint32_t seed = 0; seed < 300; ++seed) {
+        fake_cpu().fake(0).ran.clear();
+        Graph plain, planned;
+        const auto expected = random_graph(plain.ctx.get(), plain.graph, seed);
+        const auto got = random_graph(planned.ctx.get(), planned.graph, seed);
+        ggml_backend_buffer_ptr own(ggml_backend_alloc_ctx_tensors(plain.ctx.get(), cpu.get()));
+        ASSERT_TRUE(ggml_gallocr_alloc_graph(shared.get(), planned.graph));
+        set_leafs(plain.ctx.get());
+        set_leafs(planned.ctx.get());
+        ASSERT_EQ(ggml_backend_graph_compute(cpu.get(), plain.graph), GGML_STATUS_SUCCESS);
+        fake_cpu().fake(0).ran.clear();
+        ASSERT_EQ(ggml_backend_graph_compute(cpu.get(), planned.graph), GGML_STATUS_SUCCESS);
+        for (size_t i = 0; i < got.size(); ++i) {
+            ASSERT_EQ(std::memcmp(expected[i]->data, got[i]->data, ggml_nbytes(got[i])), 0)
+                << "seed " << seed << ", output " << i;
+        }
+        ggml_gallocr_ptr fresh(ggml_gallocr_new(ggml_backend_cpu_buffer_type()));
+        ggml_gallocr_reserve(fresh.get(), plain.graph);
+        together += ggml_gallocr_get_buffer_size(fresh.get(), 0);
+        apart += ggml_backend_buffer_get_size(own.get());
+    }
+    EXPECT_EQ(together, 0u);  // everything of `plain` had its memory already
+    EXPECT_GT(apart, ggml_gallocr_get_buffer_size(shared.get(), 0));
+}
+
+}  // namespace
