@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "core/tensor/context.h"
+#include "core/tensor/types.h"
 
 namespace tenon {
 namespace {
@@ -17,6 +18,19 @@ bool all_present(const OpRow& row, std::span<ggml_tensor* const> sources) {
     return true;
 }
 
+// Type, shape and strides of `base`. A permuted tensor of blocks may have rows of part of a block,
+// which no new tensor can have; what exists lies inside its memory all the same.
+Result<ggml_tensor*> view_of_all(ggml_context* ctx, ggml_tensor* base) {
+    constexpr int64_t kNothing = 0;
+    const bool whole_blocks = base->ne[0] % kTypes[base->type].block == 0;
+    auto view = whole_blocks ? new_tensor_impl(ctx, base->type, GGML_MAX_DIMS, base->ne, base, 0)
+                             : new_tensor_impl(ctx, base->type, 1, &kNothing, base, 0);
+    if (!view) return view;
+    std::copy_n(base->ne, GGML_MAX_DIMS, (*view)->ne);
+    std::copy_n(base->nb, GGML_MAX_DIMS, (*view)->nb);
+    return view;
+}
+
 Result<ggml_tensor*> make_result(ggml_context* ctx, const NodeShape& shape,
                                  std::span<ggml_tensor* const> sources,
                                  const BuildOptions& options) {
@@ -27,9 +41,8 @@ Result<ggml_tensor*> make_result(ggml_context* ctx, const NodeShape& shape,
     if (options.new_layout) {
         return new_tensor_impl(ctx, shape.type, GGML_MAX_DIMS, shape.ne, base, options.view_offset);
     }
-    auto view = new_tensor_impl(ctx, base->type, GGML_MAX_DIMS, base->ne, base, 0);
+    auto view = view_of_all(ctx, base);
     if (!view) return view;
-    std::copy_n(base->nb, GGML_MAX_DIMS, (*view)->nb);
     named_after(*view, base, " (view)");
     return view;
 }

@@ -64,6 +64,14 @@ TEST(OpsViews, NodesAreAsSpecified) {
     });
 }
 
+TEST(OpsViews, BlocksMayBeTransposedThereAndBack) {
+    const Maker m;
+    ggml_tensor* there = ggml_transpose(m.ctx, m("a", GGML_TYPE_Q4_0, 64, 5));
+    EXPECT_EQ(line_of(*there), "TRANSPOSE q4_0 [5,64,1,1] <a> =a |36,18,180,180 'a (transposed)'");
+    EXPECT_EQ(line_of(*ggml_transpose(m.ctx, there)),
+              "TRANSPOSE q4_0 [64,5,1,1] <a (transposed)> =a 'a (transposed) (transposed)'");
+}
+
 TEST(OpsViews, A64BitOffsetIsStoredBytewise) {
     const Maker m;
     const int64_t n = int64_t{1} << 33;

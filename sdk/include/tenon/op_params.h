@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* ---- arithmetic, copies, rows ----------------------------------------------------------------- */
+/* ---- arithmetic, copies, rows --------------------------------------------------------------- */
 
 typedef struct tenon_acc_params { /* where b goes inside the result, in bytes */
     int32_t nb1, nb2, nb3, offset;
@@ -55,7 +55,7 @@ typedef struct tenon_pad_reflect_1d_params {
     int32_t left, right;
 } tenon_pad_reflect_1d_params;
 
-/* ---- filling ---------------------------------------------------------------------------------- */
+/* ---- filling -------------------------------------------------------------------------------- */
 
 typedef struct tenon_fill_params {
     float value;
@@ -78,7 +78,7 @@ typedef struct tenon_tri_params {
     int32_t type; /* enum ggml_tri_type */
 } tenon_tri_params;
 
-/* ---- activations ------------------------------------------------------------------------------ */
+/* ---- activations ---------------------------------------------------------------------------- */
 
 typedef struct tenon_unary_params {
     int32_t op; /* enum ggml_unary_op */
@@ -97,7 +97,7 @@ typedef struct tenon_glu_params {
     float limit;     /* SWIGLU_OAI, SWIGLU_CLAMP */
 } tenon_glu_params;
 
-/* ---- normalisation ---------------------------------------------------------------------------- */
+/* ---- normalisation -------------------------------------------------------------------------- */
 
 typedef struct tenon_norm_params {
     float eps;
@@ -111,7 +111,7 @@ typedef struct tenon_group_norm_params {
     float eps;
 } tenon_group_norm_params;
 
-/* ---- matrix products -------------------------------------------------------------------------- */
+/* ---- matrix products ------------------------------------------------------------------------ */
 
 typedef struct tenon_mul_mat_params {
     int32_t prec; /* enum ggml_prec of the accumulator; 0: free */
@@ -121,7 +121,7 @@ typedef struct tenon_mul_mat_params {
 } tenon_mul_mat_params;
 typedef tenon_mul_mat_params tenon_mul_mat_id_params; /* without hint */
 
-/* ---- attention -------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------ */
 
 typedef struct tenon_soft_max_params {
     float scale, max_bias;
@@ -143,7 +143,7 @@ typedef tenon_rope_params tenon_rope_back_params;
 typedef struct tenon_flash_attn_ext_params {
     float scale, max_bias, logit_softcap; /* softcap 0: none */
     int32_t prec;                         /* enum ggml_prec */
-    int32_t n_kv_max;                     /* at most so many finite mask entries per row; 0: unknown */
+    int32_t n_kv_max;                     /* most finite mask entries of a row; 0: unknown */
 } tenon_flash_attn_ext_params;
 
 typedef struct tenon_flash_attn_back_params {
@@ -163,7 +163,7 @@ typedef struct tenon_add_rel_pos_params {
     int32_t inplace;
 } tenon_add_rel_pos_params;
 
-/* ---- convolution, pooling; axis 0 is width, 1 height, 2 depth ---------------------------------- */
+/* ---- convolution, pooling; axis 0 is width, 1 height, 2 depth ------------------------------- */
 
 typedef struct tenon_im2col_params { /* stride, padding, dilation */
     int32_t s0, s1, p0, p1, d0, d1;
@@ -213,7 +213,7 @@ typedef struct tenon_upscale_params {
     int32_t mode; /* enum ggml_scale_mode in the low byte, enum ggml_scale_flag above */
 } tenon_upscale_params;
 
-/* ---- sorting, recurrent ops, custom ops --------------------------------------------------------- */
+/* ---- sorting, recurrent ops, custom ops ----------------------------------------------------- */
 
 typedef struct tenon_argsort_params {
     int32_t order; /* enum ggml_sort_order */
