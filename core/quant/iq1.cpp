@@ -60,6 +60,18 @@ struct Split {
     float scale = 0;
 };
 
+// The split with the largest a * a / b so far, the first of equals.
+struct Winner {
+    Split split;
+    float score = -FLT_MAX;
+
+    void offer(float a, float b, int low, int high, int shifts) {
+        if (!(b > 0 && a * a > score * b)) return;
+        split = {low, high, shifts, a / b};
+        score = split.scale * a;
+    }
+};
+
 void set_points(const Sorted& sorted, const Split& split, int n, Fit& fit) {
     uint32_t points[kMaxGroups] = {};
     for (int j = 0; j < n; ++j) {
@@ -133,26 +145,22 @@ SplitSums split_sums(const Prefix& before, int low, int high, const float* q) {
 
 // One shift for all 32 elements.
 Split best_split_s(const Prefix& before) {
-    Split found;
-    float best = -FLT_MAX;
+    Winner winner;
     for (int low = 0; low <= kSubS; ++low) {
         for (int high = low; high <= kSubS; high += kLanes) {
-            const SplitSums sums[2] = {split_sums(before, low, high, kShifted[0]),
-                                       split_sums(before, low, high, kShifted[1])};
-            const Mask better = ((sums[0].b > 0) & (sums[0].a * sums[0].a > best * sums[0].b)) |
-                                ((sums[1].b > 0) & (sums[1].a * sums[1].a > best * sums[1].b));
-            if (!any(better)) continue;
+            const SplitSums up = split_sums(before, low, high, kShifted[0]);
+            const SplitSums down = split_sums(before, low, high, kShifted[1]);
+            if (!any(((up.b > 0) & (up.a * up.a > winner.score * up.b)) |
+                     ((down.b > 0) & (down.a * down.a > winner.score * down.b)))) {
+                continue;
+            }
             for (int lane = 0; lane < kLanes && high + lane <= kSubS; ++lane) {
-                for (int shift = 0; shift < 2; ++shift) {
-                    const float a = sums[shift].a[lane], b = sums[shift].b[lane];
-                    if (!(b > 0 && a * a > best * b)) continue;
-                    found = {low, high + lane, shift, a / b};
-                    best = found.scale * a;
-                }
+                winner.offer(up.a[lane], up.b[lane], low, high + lane, 0);
+                winner.offer(down.a[lane], down.b[lane], low, high + lane, 1);
             }
         }
     }
-    return found;
+    return winner.split;
 }
 
 // Each of two groups has its shift: the lanes are up up, up down, down up, down down.
@@ -168,8 +176,7 @@ Split best_split_m(const float* x, const float* weights, const Sorted& sorted) {
             wqq[j][l] = wq * q;
         }
     }
-    Split found;
-    float best = -FLT_MAX;
+    Winner winner;
     Lanes low_a{}, low_b{};
     for (int low = 0; low <= kSubM; ++low) {
         Lanes mid_a = low_a, mid_b = low_b;
@@ -179,11 +186,10 @@ Split best_split_m(const float* x, const float* weights, const Sorted& sorted) {
                 a += wqx[j][2];
                 b += wqq[j][2];
             }
-            const Mask better = (b > 0) & (a * a > best * b);
-            for (int lane = 0; lane < kLanes && any(better); ++lane) {
-                if (!(b[lane] > 0 && a[lane] * a[lane] > best * b[lane])) continue;
-                found = {low, high, lane, a[lane] / b[lane]};
-                best = found.scale * a[lane];
+            if (any((b > 0) & (a * a > winner.score * b))) {
+                for (int lane = 0; lane < kLanes; ++lane) {
+                    winner.offer(a[lane], b[lane], low, high, lane);
+                }
             }
             if (high == kSubM) break;
             mid_a += wqx[high][1];
@@ -193,7 +199,7 @@ Split best_split_m(const float* x, const float* weights, const Sorted& sorted) {
         low_a += wqx[low][0];
         low_b += wqq[low][0];
     }
-    return found;
+    return winner.split;
 }
 
 bool is_zero(const float* x, int n, float tiny) { return std::fabs(first_largest(x, n)) < tiny; }
