@@ -10,6 +10,12 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 
 set(TENON_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
+# Without commas, for generator expressions.
+if(TENON_SANITIZE)
+  set(TENON_SANITIZED ON)
+else()
+  set(TENON_SANITIZED OFF)
+endif()
 option(TENON_WERROR "Treat warnings as errors" OFF)
 
 add_library(tenon_options INTERFACE)

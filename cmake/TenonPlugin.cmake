@@ -37,7 +37,7 @@ function(tenon_add_plugin name)
   target_compile_options(${target} PRIVATE ${compile_flags})
   target_link_options(${target} PRIVATE
     -Wl,--version-script=${TENON_PLUGIN_MAP} -Wl,-z,now -Wl,-z,relro -Wl,--exclude-libs,ALL
-    $<$<NOT:$<BOOL:${TENON_SANITIZE}>>:-Wl,-z,defs>)
+    $<$<NOT:$<BOOL:${TENON_SANITIZED}>>:-Wl,-z,defs>)
   set_target_properties(${target} PROPERTIES PREFIX "" LINK_DEPENDS ${TENON_PLUGIN_MAP})
   if(NOT arg_OUTPUT_DIRECTORY)
     set(arg_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${TENON_PLUGIN_SUBDIR})
