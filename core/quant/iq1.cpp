@@ -70,6 +70,12 @@ struct Winner {
         split = {low, high, shifts, a / b};
         score = split.scale * a;
     }
+
+    // The lane is the number of the shifts. Most splits fail in all lanes.
+    void offer_lanes(Lanes a, Lanes b, int low, int high) {
+        if (!any((b > 0) & (a * a > score * b))) return;
+        for (int lane = 0; lane < kLanes; ++lane) offer(a[lane], b[lane], low, high, lane);
+    }
 };
 
 void set_points(const Sorted& sorted, const Split& split, int n, Fit& fit) {
@@ -163,19 +169,26 @@ Split best_split_s(const Prefix& before) {
     return winner.split;
 }
 
-// Each of two groups has its shift: the lanes are up up, up down, down up, down down.
-Split best_split_m(const float* x, const float* weights, const Sorted& sorted) {
-    Lanes wqx[kSubM][3], wqq[kSubM][3];
-    for (int j = 0; j < kSubM; ++j) {
-        const int i = sorted.at[j];
-        for (int l = 0; l < 3; ++l) {
-            const float up = kShifted[0][l], down = kShifted[1][l];
-            const Lanes q = i < 8 ? Lanes{up, up, down, down} : Lanes{up, down, up, down};
-            const Lanes wq = weights[i] * q;
-            wqx[j][l] = wq * x[i];
-            wqq[j][l] = wq * q;
+// The terms of a and b of each sorted element at each level. Each of two groups has its shift: the
+// lanes are up up, up down, down up, down down.
+struct Terms {
+    Lanes a[kSubM][3], b[kSubM][3];
+
+    Terms(const float* x, const float* weights, const Sorted& sorted) {
+        for (int j = 0; j < kSubM; ++j) {
+            const int i = sorted.at[j];
+            for (int l = 0; l < 3; ++l) {
+                const float up = kShifted[0][l], down = kShifted[1][l];
+                const Lanes q = i < 8 ? Lanes{up, up, down, down} : Lanes{up, down, up, down};
+                const Lanes wq = weights[i] * q;
+                a[j][l] = wq * x[i];
+                b[j][l] = wq * q;
+            }
         }
     }
+};
+
+Split best_split_m(const Terms& terms) {
     Winner winner;
     Lanes low_a{}, low_b{};
     for (int low = 0; low <= kSubM; ++low) {
@@ -183,21 +196,17 @@ Split best_split_m(const float* x, const float* weights, const Sorted& sorted) {
         for (int high = low; high <= kSubM; ++high) {
             Lanes a = mid_a, b = mid_b;
             for (int j = high; j < kSubM; ++j) {
-                a += wqx[j][2];
-                b += wqq[j][2];
+                a += terms.a[j][2];
+                b += terms.b[j][2];
             }
-            if (any((b > 0) & (a * a > winner.score * b))) {
-                for (int lane = 0; lane < kLanes; ++lane) {
-                    winner.offer(a[lane], b[lane], low, high, lane);
-                }
-            }
+            winner.offer_lanes(a, b, low, high);
             if (high == kSubM) break;
-            mid_a += wqx[high][1];
-            mid_b += wqq[high][1];
+            mid_a += terms.a[high][1];
+            mid_b += terms.b[high][1];
         }
         if (low == kSubM) break;
-        low_a += wqx[low][0];
-        low_b += wqq[low][0];
+        low_a += terms.a[low][0];
+        low_b += terms.b[low][0];
     }
     return winner.split;
 }
@@ -222,7 +231,7 @@ Fit fit_m(const Neighbours& neighbours, const float* x, const float* w) {
     Fit fit;
     if (is_zero(x, kSubM, 1e-7f)) return fit;
     const Sorted sorted(x, kSubM);
-    const Split split = best_split_m(x, w, sorted);
+    const Split split = best_split_m(Terms(x, w, sorted));
     if (split.scale == 0) return fit;
     fit.scale = split.scale;
     fit.down[0] = static_cast<uint8_t>(split.shifts >> 1);
