@@ -177,7 +177,10 @@ private:
         const auto* source = reinterpret_cast<const float*>(a->bytes.data());
         if (type_ == GGML_TYPE_Q8_1 ||
             type_ == GGML_TYPE_Q8_K) {  // activation types: their own quantiser
-            const auto from_float = ggml_get_type_traits(type_)->from_float_ref;
+            // the reference if the type has one, else what the CPU converts activations with
+            const auto* cpu = ggml_get_type_traits_cpu(type_);
+            auto from_float = ggml_get_type_traits(type_)->from_float_ref;
+            if (!from_float && cpu) from_float = cpu->from_float;
             if (!from_float) return tell(Outcome::kFailed, what, want.id, "no reference quantizer");
             for (uint32_t r = 0; r < want.rows; ++r) {
                 from_float(source + size_t(r) * want.n,

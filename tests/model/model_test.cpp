@@ -41,7 +41,9 @@ void expect_reference(const Model& model, ggml_backend_dev_t main, int n_threads
     options.n_threads = n_threads;
     Session session(model, main, options);
     const std::atomic<bool> never{false};
-    for (const json& want : expected()["cases"]) {
+    const json reference = expected();
+    ASSERT_EQ(reference["cases"].size(), 5u);
+    for (const json& want : reference["cases"]) {
         SCOPED_TRACE(want["prompt"].get<std::string>());
         const auto prompt = tokenizer.encode(want["prompt"].get<std::string>(), true);
         ASSERT_EQ(prompt, want["prompt_tokens"].get<std::vector<Token>>());
@@ -112,7 +114,8 @@ TEST(Model, ScoresTheEvaluationTextAsTheReferenceDoes) {
     const std::atomic<bool> never{false};
     const Evaluation e =
         evaluate_text(session, tokenizer, text, 128, never, [](int64_t, int64_t) {});
-    const json want = expected()["eval"];
+    const json reference = expected();
+    const json& want = reference["eval"];
     EXPECT_EQ(e.n_tokens, want["tokens"].get<int64_t>());
     EXPECT_EQ(e.n_scored, want["scored"].get<int64_t>());
     EXPECT_NEAR(e.mean_nll, 1.6284, 0.001);
