@@ -27,9 +27,9 @@ extern "C" void on_interrupt(int signal) {
     std::signal(signal, SIG_DFL);
 }
 
+// Errors come back as texts and are told once; warnings have no other way.
 extern "C" void on_log(ggml_log_level level, const char* text, void*) {
-    if (level == GGML_LOG_LEVEL_WARN || level == GGML_LOG_LEVEL_ERROR)
-        std::fprintf(stderr, "%s", text);
+    if (level == GGML_LOG_LEVEL_WARN) std::fprintf(stderr, "rt-run: %s", text);
 }
 
 struct Options {

@@ -6,8 +6,8 @@
 #include <cinttypes>
 
 #include "tenon/tenon.h"
-#include "tools/text.h"
 #include "tools/rt_run/gguf_values.h"
+#include "tools/text.h"
 
 namespace rt_run {
 
@@ -53,7 +53,7 @@ Model::Model(const std::string& path, ggml_backend_dev_t main,
     : path_(path) {
     ggml_context* ctx = nullptr;
     file_.reset(gguf_init_from_file(path.c_str(), {/*no_alloc=*/true, &ctx}));
-    if (!file_) throw stop(kFailed, "%s: %s", path.c_str(), tenon_last_error());
+    if (!file_) throw stop(kFailed, "%s", tenon_last_error());  // the text names the file
     tensors_.reset(ctx);
     try {
         read_params();
