@@ -28,13 +28,14 @@ int32_t routed_node(const ggml_backend_sched& s, const Split& split, const Copy&
 // Marks the experts that the ids name, one bit each.
 Result<void> mark_used(ggml_backend_sched& s, const Item& ids, int64_t n_experts) {
     const ggml_tensor& t = *ids.image;
+    s.used_experts.assign(static_cast<size_t>(n_experts + 31) / 32, 0);
     s.ids_data.resize(nbytes(t));
+    if (s.ids_data.empty()) return {};
     if (auto r = synchronize_stream(s.backends[ids.backend]); !r) return r;
     s.order.host_waited(ids.backend);
     auto buffer = buffer_of(&t);
     if (!buffer) return buffer.error();
     if (auto r = get_rows(**buffer, t, s.ids_data.data(), {0, s.ids_data.size()}); !r) return r;
-    s.used_experts.assign(static_cast<size_t>(n_experts + 31) / 32, 0);
     for (int64_t i1 = 0; i1 < t.ne[1]; i1++) {
         for (int64_t i0 = 0; i0 < t.ne[0]; i0++) {
             int32_t id;
