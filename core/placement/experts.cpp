@@ -54,9 +54,9 @@ Result<void> mark_used(ggml_backend_sched& s, const Item& ids, int64_t n_experts
 
 }  // namespace
 
-// False: this is no such copy, and the whole tensor has to go.
+// False: this is no such copy, or somebody else reads it too, and the whole tensor has to go.
 Result<bool> ggml_backend_sched::copy_experts(const Split& split, const Copy& copy) {
-    const int32_t node = routed_node(*this, split, copy);
+    const int32_t node = copy.readers == 1 ? routed_node(*this, split, copy) : -1;
     const ggml_tensor& weights = *image.items[copy.item].image;
     if (node < 0 || !weights.data || weights.ne[3] != 1) return false;
     // The ids of the application's graph: a copy of them may not have been made yet.

@@ -30,6 +30,7 @@ struct Copy {
     int32_t next = -1;        // older copy of the same item
     int8_t backend = -1;      // where to
     int8_t from = -1;         // whose stream reads the original
+    int32_t readers = 0;      // source slots that read it
     bool user_input = false;  // written by the application between runs
     ggml_tensor* tensor = nullptr;
 };

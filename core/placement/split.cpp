@@ -67,8 +67,9 @@ private:
         const int b = s_.splits.back().backend;
         for (const Source& source : image_.sources_of(node)) {
             if (s_.can_use(b, image_.items[source.item])) continue;
-            s_.replacements.push_back(
-                {static_cast<int32_t>(node), source.slot, copy_of(source.item, b)});
+            const int32_t copy = copy_of(source.item, b);
+            ++s_.copies[copy].readers;
+            s_.replacements.push_back({static_cast<int32_t>(node), source.slot, copy});
         }
     }
 

@@ -260,6 +260,20 @@ TEST_F(Experts, OnlyUsedOnesAreCopied) {
     EXPECT_EQ(weight_writes(), (std::vector<std::string>{"M0 set M0#wexp#0 14336 2048"}));
 }
 
+TEST_F(Experts, AllAreCopiedForTwoReaders) {
+    build(1);
+    ggml_tensor* first = ggml_graph_node(graph, 0);
+    ggml_tensor* other = named(ggml_new_tensor_2d(ctx.get(), GGML_TYPE_I32, 2, 1), "other");
+    ggml_set_input(other);
+    ggml_tensor* second = ggml_mul_mat_id(ctx.get(), first->src[0], first->src[1], other);
+    ggml_cgraph* both = graph_of({first, second});
+    ggml_backend_sched_reset(sched.get());
+    ASSERT_TRUE(alloc(both)) << tenon_last_error();
+    ASSERT_EQ(ggml_backend_sched_graph_compute(sched.get(), both), GGML_STATUS_SUCCESS)
+        << tenon_last_error();
+    EXPECT_EQ(weight_writes(), (std::vector<std::string>{"M0 set M0#wexp#0 0 16384"}));
+}
+
 TEST_F(Experts, ImpossibleIdFails) {
     build(1);
     const int32_t chosen[2] = {1, 8};
