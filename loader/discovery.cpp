@@ -196,7 +196,9 @@ std::vector<SearchPlace> search_places(const char* application_directory) {
     Places places;
     const bool elevated = os::elevated();
     if (application_directory) {
-        if (elevated && application_directory[0] != '/') {
+        if (!*application_directory) {
+            places.add_skipped("", "application", "ignored", "the path is empty");
+        } else if (elevated && application_directory[0] != '/') {
             places.add_skipped(application_directory, "application", "ignored",
                                "relative path under elevated privileges");
         } else {

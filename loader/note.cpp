@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMaxHeaders = 256;
 constexpr size_t kMaxNoteBytes = 4096;          // read of one segment
-constexpr size_t kMaxDynamicBytes = 64 * 1024;  // read of the dynamic section
+constexpr size_t kMaxDynamicBytes = 65536;  // read of the dynamic section
 constexpr size_t kMaxNameBytes = 256;           // of a needed library
 
 #if defined(__x86_64__)

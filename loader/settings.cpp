@@ -89,7 +89,7 @@ std::string key_of_variable(std::string_view variable) {
     for (const KnownSetting& row : kKnown) {
         if (row.variable && variable == row.variable) return row.key;
     }
-    const std::string rest = lower(variable.substr(kPrefix.size()));
+    std::string rest = lower(variable.substr(kPrefix.size()));
     const std::string suffix = lower(kVariantSuffix);
     if (rest.size() > suffix.size() && rest.ends_with(suffix)) {
         return "variant." + rest.substr(0, rest.size() - suffix.size());
@@ -141,7 +141,7 @@ void SettingsTable::read_file(const std::string& path, bool ignored) {
     files_.push_back(std::move(file));
 }
 
-void SettingsTable::read_line(const std::string& path, int number, std::string line,
+void SettingsTable::read_line(const std::string& path, int number, const std::string& line,
                               SettingsFile* file) {
     const std::string content(trimmed(std::string_view(line).substr(0, line.find('#'))));
     if (content.empty()) return;

@@ -56,7 +56,8 @@ public:
 
 private:
     void read_file(const std::string& path, bool ignored);
-    void read_line(const std::string& path, int number, std::string line, SettingsFile* file);
+    void read_line(const std::string& path, int number, const std::string& line,
+                   SettingsFile* file);
     void read_environment(const std::vector<std::pair<std::string, std::string>>& environment);
     void add_disable_alias(const std::string& family, const std::string& origin);
 

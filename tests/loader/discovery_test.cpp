@@ -59,7 +59,7 @@ TEST_F(Discovery, WorkingDirectoryIsNeverSearched) {
     env_.erase("TENON_PLUGIN_PATH");
     const auto before = std::filesystem::current_path();
     std::filesystem::current_path(dir_);
-    const Outcome o = run({"all", "report"});
+    const Outcome o = run({"all", "dir=", "report"});
     std::filesystem::current_path(before);
     EXPECT_TRUE(o.plugin("good.so").is_null());
 }
