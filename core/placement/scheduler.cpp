@@ -138,7 +138,13 @@ Result<void> ggml_backend_sched::split(const ggml_cgraph& graph) {
     return {};
 }
 
+// Programs throw the graph away after a reset, so no device may still be reading its tensors.
 void ggml_backend_sched::reset() {
+    for (int b = 0; b < n; b++) {
+        if (!order.host_must_wait(b)) continue;
+        order.host_waited(b);
+        if (auto r = synchronize_stream(backends[b]); !r) report(r.error());
+    }
     pins.clear();
     image.clear();
     copies.clear();
@@ -247,7 +253,8 @@ void ggml_backend_sched_synchronize(ggml_backend_sched_t sched) {
 }
 
 void ggml_backend_sched_reset(ggml_backend_sched_t sched) {
-    if (sched) sched->reset();
+    if (!sched) return;
+    guard_void([&] { sched->reset(); });
 }
 
 void ggml_backend_sched_set_eval_callback(ggml_backend_sched_t sched,

@@ -252,6 +252,27 @@ TEST_F(DiscreteSched, TwoStreamsOfOneDeviceWaitForEachOther) {
     }
 }
 
+TEST_F(DiscreteSched, GraphMayGoAfterTheReset) {
+    const int64_t n = 128;
+    const std::vector<float> ones(static_cast<size_t>(n * n), 1.0f);
+    ggml_tensor* w = store(stream.get(), ones, n, n);
+    ggml_tensor* sum = store(stream.get(), std::vector<float>(ones.size(), 0.0f), n, n);
+    std::vector<char> memory(ggml_tensor_overhead() * 64 + ggml_graph_overhead());
+    for (int run = 1; run <= 5; run++) {
+        ggml_context_ptr ctx(ggml_init({memory.size(), memory.data(), true}));
+        ggml_tensor* y = ggml_mul_mat(ctx.get(), w, ggml_mul_mat(ctx.get(), w, w));
+        ggml_tensor* added = ggml_add_inplace(ctx.get(), sum, y);
+        ggml_cgraph* graph = ggml_new_graph_custom(ctx.get(), 16, false);
+        ggml_build_forward_expand(graph, added);
+        ASSERT_EQ(ggml_backend_sched_graph_compute_async(sched.get(), graph), GGML_STATUS_SUCCESS)
+            << tenon_last_error();
+        ggml_backend_sched_reset(sched.get());
+        ctx.reset();
+        std::fill(memory.begin(), memory.end(), static_cast<char>(0xee));
+        EXPECT_EQ(values(sum)[7], static_cast<float>(run * n * n));
+    }
+}
+
 TEST_F(DiscreteSched, ExplainsWhatTheDeviceRefused) {
     const Weight w = weight(stream.get(), 16, 16);
     Network net = build(context(), {w.there}, 16, 2);
