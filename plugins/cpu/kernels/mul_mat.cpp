@@ -14,49 +14,16 @@
 namespace tenon::cpu {
 namespace {
 
-// How b is read: as it lies, or from rows of `row_size` bytes in the workspace.
-struct Operands {
-    TileFn tile;
-    Operand form;
-    bool in_place;
-    size_t row_size;
-};
-
-Operands operands_of(const ggml_tensor& a, const ggml_tensor& b) {
-    const DotType& type = *find_dot_type(a.type);
-    if (b.type == GGML_TYPE_F16) return {tile_f16_f16, Operand::kF16, true, 0};
-    if (b.type == GGML_TYPE_BF16) return {tile_bf16_bf16, Operand::kBf16, true, 0};
-    if (type.operand == Operand::kQ8) {
-        return {type.tile, Operand::kQ8, false, Q8Row::bytes(b.ne[0])};
-    }
-    if (b.type == GGML_TYPE_F32) return {type.tile, Operand::kF32, true, 0};
-    const size_t size = (static_cast<size_t>(b.ne[0]) * sizeof(float) + 63) / 64 * 64;
-    return {type.tile, Operand::kF32, false, size};
-}
-
 size_t workspace(const ggml_tensor& node, int) {
     const ggml_tensor& b = *node.src[1];
-    const Operands operands = operands_of(*node.src[0], b);
+    const MulMatOperands operands = mul_mat_operands(*node.src[0], b);
     return operands.in_place ? 0 : operands.row_size * static_cast<size_t>(tenon_nrows(&b));
-}
-
-void convert_row(const ggml_tensor& b, Operand form, const void* src, void* dst) {
-    const int64_t n = b.ne[0];
-    if (form == Operand::kQ8) {
-        if (b.type == GGML_TYPE_F32) {
-            quantize_q8_row(static_cast<const float*>(src), dst, n);
-        } else {
-            repack_q8_row(b.type, src, dst, n);
-        }
-        return;
-    }
-    decode_operand_row(b, src, static_cast<float*>(dst));
 }
 
 // Where the columns of one weight matrix are read and written.
 struct Columns {
     MulMatColumns positions;
-    const Operands& operands;
+    const MulMatOperands& operands;
     const char* workspace;
 
     void find(int64_t column, const char** b_row, float** dst) const {
@@ -70,13 +37,11 @@ struct Columns {
     }
 };
 
-constexpr int64_t kColsPerChunk = 16;
-
 void compute_chunk(const Columns& columns, int64_t row0, int64_t n_rows, int64_t col0,
                    int64_t n_cols) {
     const ggml_tensor& a = *columns.positions.node.src[0];
-    const char* b_rows[kColsPerChunk];
-    float* dst[kColsPerChunk];
+    const char* b_rows[kMulMatCols];
+    float* dst[kMulMatCols];
     for (int64_t c = 0; c < n_cols; ++c) {
         columns.find(col0 + c, &b_rows[c], &dst[c]);
         dst[c] += row0;
@@ -86,44 +51,36 @@ void compute_chunk(const Columns& columns, int64_t row0, int64_t n_rows, int64_t
                            a.nb[1], n_rows, b_rows, dst, n_cols});
 }
 
-// Rows per chunk: enough chunks for the members to finish together, and few enough to be cheap.
-int64_t rows_per_chunk(const Task& task, int64_t n_rows, int64_t other_chunks) {
-    if (task.nth == 1) return std::min<int64_t>(n_rows, 256);
-    const int64_t wanted = std::max<int64_t>(8 * task.nth / other_chunks, 1);
-    const int64_t size = (n_rows + wanted - 1) / wanted;
-    return std::clamp<int64_t>((size + 7) / 8 * 8, 8, 256);
-}
-
 void run(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
     const ggml_tensor& b = *node.src[1];
-    const Operands operands = operands_of(a, b);
+    const MulMatOperands operands = mul_mat_operands(a, b);
     if (!operands.in_place) {
         for_each_row(task, b, [&](int64_t i1, int64_t i2, int64_t i3) {
             const int64_t index = (i3 * b.ne[2] + i2) * b.ne[1] + i1;
-            convert_row(b, operands.form, row<const void>(b, i1, i2, i3),
-                        static_cast<char*>(task.workspace) + operands.row_size * index);
+            convert_operand_row(b, operands.form, row<const void>(b, i1, i2, i3),
+                                static_cast<char*>(task.workspace) + operands.row_size * index);
         });
         task.barrier();
     }
 
     const int64_t n_cols = MulMatColumns::per_matrix(node);
-    const int64_t col_chunks = (n_cols + kColsPerChunk - 1) / kColsPerChunk;
+    const int64_t col_chunks = (n_cols + kMulMatCols - 1) / kMulMatCols;
     const int64_t matrices = a.ne[2] * a.ne[3];
-    const int64_t rows = rows_per_chunk(task, a.ne[1], matrices * col_chunks);
+    const int64_t rows = mul_mat_rows_per_chunk(task, a.ne[1], matrices * col_chunks);
     const int64_t row_chunks = (a.ne[1] + rows - 1) / rows;
 
     // Rows fastest: the columns of a chunk stay in the second-level cache while weights stream by.
     for_each_chunk(task, matrices * col_chunks * row_chunks, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
             const int64_t matrix = i / (col_chunks * row_chunks);
-            const int64_t col0 = i / row_chunks % col_chunks * kColsPerChunk;
+            const int64_t col0 = i / row_chunks % col_chunks * kMulMatCols;
             const int64_t row0 = i % row_chunks * rows;
             const Columns columns{{node, matrix % a.ne[2], matrix / a.ne[2]},
                                   operands,
                                   static_cast<const char*>(task.workspace)};
             compute_chunk(columns, row0, std::min(rows, a.ne[1] - row0), col0,
-                          std::min(kColsPerChunk, n_cols - col0));
+                          std::min(kMulMatCols, n_cols - col0));
         }
     });
 }
@@ -143,6 +100,38 @@ Verdict supports_mul_mat(const ggml_tensor& node) {
     if (!has_dense_rows(b)) return no(TENON_REASON_STRIDES, "src1 rows are not dense");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
     return yes();
+}
+
+MulMatOperands mul_mat_operands(const ggml_tensor& a, const ggml_tensor& b) {
+    const DotType& type = *find_dot_type(a.type);
+    if (b.type == GGML_TYPE_F16) return {tile_f16_f16, Operand::kF16, true, 0};
+    if (b.type == GGML_TYPE_BF16) return {tile_bf16_bf16, Operand::kBf16, true, 0};
+    if (type.operand == Operand::kQ8) {
+        return {type.tile, Operand::kQ8, false, Q8Row::bytes(b.ne[0])};
+    }
+    if (b.type == GGML_TYPE_F32) return {type.tile, Operand::kF32, true, 0};
+    const size_t size = (static_cast<size_t>(b.ne[0]) * sizeof(float) + 63) / 64 * 64;
+    return {type.tile, Operand::kF32, false, size};
+}
+
+void convert_operand_row(const ggml_tensor& b, Operand form, const void* src, void* dst) {
+    const int64_t n = b.ne[0];
+    if (form == Operand::kQ8) {
+        if (b.type == GGML_TYPE_F32) {
+            quantize_q8_row(static_cast<const float*>(src), dst, n);
+        } else {
+            repack_q8_row(b.type, src, dst, n);
+        }
+        return;
+    }
+    decode_operand_row(b, src, static_cast<float*>(dst));
+}
+
+int64_t mul_mat_rows_per_chunk(const Task& task, int64_t n_rows, int64_t other_chunks) {
+    if (task.nth == 1) return std::min<int64_t>(n_rows, 256);
+    const int64_t wanted = std::max<int64_t>(8 * task.nth / other_chunks, 1);
+    const int64_t size = (n_rows + wanted - 1) / wanted;
+    return std::clamp<int64_t>((size + 7) / 8 * 8, 8, 256);
 }
 
 double mul_mat_cost_ns(const ggml_tensor& node) {

@@ -1,14 +1,32 @@
-// What the kernels for MUL_MAT share.
+// What the kernels for MUL_MAT and MUL_MAT_ID share.
 #pragma once
 
+#include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernel.h"
 
 namespace tenon::cpu {
 
-// Types and strides that every kernel for MUL_MAT takes.
+// Types and strides that every kernel for these ops takes.
 Verdict supports_mul_mat(const ggml_tensor& node);
 
 double mul_mat_cost_ns(const ggml_tensor& node);
+
+// How b is read: as it lies, or from rows of `row_size` bytes in the workspace.
+struct MulMatOperands {
+    TileFn tile;
+    Operand form;
+    bool in_place;
+    size_t row_size;
+};
+MulMatOperands mul_mat_operands(const ggml_tensor& a, const ggml_tensor& b);
+
+// Row of b in the form that the tile wants.
+void convert_operand_row(const ggml_tensor& b, Operand form, const void* src, void* dst);
+
+constexpr int64_t kMulMatCols = 16;  // columns that a chunk of work has at most
+
+// Rows per chunk: enough chunks for the members to finish together, and few enough to be cheap.
+int64_t mul_mat_rows_per_chunk(const Task& task, int64_t n_rows, int64_t other_chunks);
 
 // Row of b (any type a product takes) as f32.
 void decode_operand_row(const ggml_tensor& b, const void* src, float* dst);
