@@ -1,10 +1,11 @@
 // SOFT_MAX: dst = e^(z - max z) / sum, z = scale*x + slope*mask, row by row. A sink adds to the
-// sum.
+// sum. SOFT_MAX_BACK: dst = scale*y*(dy - sum of y*dy), where y is what SOFT_MAX gave.
 
 #include <cmath>
 #include <limits>
 
 #include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/alibi.h"
 #include "plugins/cpu/simd/vmath.h"
 
 namespace tenon::cpu {
@@ -69,16 +70,6 @@ double exponentials(float* dst, int64_t n, float most) {
     return total;
 }
 
-float alibi_slope(int64_t head, int64_t n_heads, float max_bias) {
-    if (max_bias <= 0) return 1.0f;
-    int64_t n = 1;
-    while (2 * n <= n_heads) n *= 2;
-    const float m0 = std::pow(2.0f, -max_bias / static_cast<float>(n));
-    const float m1 = std::pow(2.0f, -(max_bias / 2) / static_cast<float>(n));
-    return head < n ? std::pow(m0, static_cast<float>(head + 1))
-                    : std::pow(m1, static_cast<float>(2 * (head - n) + 1));
-}
-
 void run(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
     const ggml_tensor* mask = node.src[1];
@@ -105,8 +96,61 @@ double cost(const ggml_tensor& node) {
     return 40 + static_cast<double>(tenon_nelements(&node)) * 4 / f32::lanes;
 }
 
+// ---- backward ---------------------------------------------------------------------------------
+
+Verdict supports_back(const ggml_tensor& node) {
+    const ggml_tensor& dy = *node.src[0];
+    const ggml_tensor& y = *node.src[1];
+    if (!is_float_type(dy.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
+    if (y.type != dy.type || node.type != dy.type) {
+        return no(TENON_REASON_TYPE_MIX, "src1 and dst must have the type of src0");
+    }
+    if (!tenon_same_shape(&dy, &y) || !tenon_same_shape(&dy, &node)) {
+        return no(TENON_REASON_SHAPE, "src0, src1 and dst must have the same shape");
+    }
+    if (!has_dense_rows(dy) || !has_dense_rows(y) || !has_dense_rows(node)) {
+        return no(TENON_REASON_STRIDES, "rows are not dense");
+    }
+    if (params_of<tenon_soft_max_back_params>(node).max_bias != 0) {
+        return no(TENON_REASON_OP_PARAM, "max_bias must be 0");
+    }
+    return yes();
+}
+
+// Sum of a*b: f32 products, f64 sum.
+template <class T>
+double wide_dot(const T* a, const T* b, int64_t n) {
+    simd::f64x sum{};
+    int64_t i = 0;
+    for (; i + f32::lanes <= n; i += f32::lanes) {
+        sum = simd::add_wide(sum, simd::load(a + i) * simd::load(b + i));
+    }
+    if (const int rest = static_cast<int>(n - i)) {
+        sum = simd::add_wide(sum, simd::load_some(a + i, rest) * simd::load_some(b + i, rest));
+    }
+    return simd::sum(sum);
+}
+
+// dst may be either source: the sum is complete before the first write.
+void run_back(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& dy = *node.src[0];
+    const ggml_tensor& y = *node.src[1];
+    const f32 scale = simd::splat(params_of<tenon_soft_max_back_params>(node).scale);
+    const int64_t n = dy.ne[0];
+    with_float_type(dy.type, [&]<class T>() {
+        for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
+            const T* gradient = row<const T>(dy, i1, i2, i3);
+            const T* value = row<const T>(y, i1, i2, i3);
+            const f32 sum = simd::splat(static_cast<float>(wide_dot(value, gradient, n)));
+            simd::map(row<T>(node, i1, i2, i3), gradient, value, n,
+                      [=](f32 g, f32 v) { return scale * v * (g - sum); });
+        });
+    });
+}
+
 }  // namespace
 
 extern constinit const Kernel kSoftMax{GGML_OP_SOFT_MAX, supports, run, nullptr, cost};
+extern constinit const Kernel kSoftMaxBack{GGML_OP_SOFT_MAX_BACK, supports_back, run_back};
 
 }  // namespace tenon::cpu
