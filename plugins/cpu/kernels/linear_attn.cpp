@@ -1,0 +1,178 @@
+// GATED_LINEAR_ATTN, GATED_DELTA_NET: linear attention with a decaying state M per head.
+
+#include <cmath>
+
+#include "plugins/cpu/kernels/recurrent.h"
+#include "plugins/cpu/simd/vmath.h"
+
+namespace tenon::cpu {
+namespace {
+
+using simd::f32;
+
+constexpr int kLanes = f32::lanes;
+
+// ---- GATED_LINEAR_ATTN: M[key][value] = M*g + k*v; o = scale*q . M ------------------------------
+
+Verdict supports_gla(const ggml_tensor& node) { return check_recurrent(node, 5); }
+
+void run_gla(const Task& task, const ggml_tensor& node) {
+    const Recurrence a(node, *node.src[0], *node.src[4]);
+    const float scale = params_of<tenon_gated_linear_attn_params>(node).scale;
+    const auto make_step = [&](int64_t h, int64_t t, int64_t s) {
+        return [k = a.source(0, h, t, s), q = a.source(2, h, t, s), g = a.source(3, h, t, s),
+                scale](int64_t i, f32& m, f32 v, f32 sum) {
+            m = simd::fma(m, simd::splat(g[i]), simd::splat(k[i]) * v);
+            return simd::fma(simd::splat(scale * q[i]), m, sum);
+        };
+    };
+    run_by_columns(task, a, 1, *node.src[4], make_step);
+}
+
+double gla_cost(const ggml_tensor& node) {
+    return recurrent_cost({node, *node.src[0], *node.src[4]});
+}
+
+// ---- GATED_DELTA_NET: M[value][key] *= e^g; d = (v - M k)*beta; M += d k; o = M q / sqrt(size)
+// ---- Rows of M are independent. Slot 0 of the states behind the outputs serves as M.
+
+constexpr int64_t kRows = 16;  // of one piece of work
+
+Verdict supports_delta(const ggml_tensor& node) {
+    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+    for (int i = 0; i < 6; ++i) {
+        if (node.src[i]->type != GGML_TYPE_F32) {
+            return no(TENON_REASON_TYPE, "all sources must be f32");
+        }
+        const bool fits = i < 3 ? has_dense_rows(*node.src[i]) : is_contiguous(*node.src[i]);
+        if (!fits) return no(TENON_REASON_STRIDES, "a source is laid out otherwise than needed");
+    }
+    if (tenon_is_empty(&node)) return yes();
+    const ggml_tensor &q = *node.src[0], &k = *node.src[1], &v = *node.src[2];
+    if (!tenon_same_shape(&q, &k) || q.ne[0] != v.ne[0] || q.ne[2] != v.ne[2]) {
+        return no(TENON_REASON_SHAPE, "q, k and v do not match");
+    }
+    if (q.ne[1] == 0 || q.ne[3] == 0 || v.ne[1] % q.ne[1] != 0 || v.ne[3] % q.ne[3] != 0) {
+        return no(TENON_REASON_SHAPE, "heads or batches of v are no multiple of those of q");
+    }
+    return yes();
+}
+
+struct DeltaNet {
+    const ggml_tensor& node;
+    const ggml_tensor &q, &k, &v, &g, &beta, &first;
+    int64_t size, heads, tokens, batch, n_states;
+
+    explicit DeltaNet(const ggml_tensor& t)
+        : node(t),
+          q(*t.src[0]),
+          k(*t.src[1]),
+          v(*t.src[2]),
+          g(*t.src[3]),
+          beta(*t.src[4]),
+          first(*t.src[5]),
+          size(v.ne[0]),
+          heads(v.ne[1]),
+          tokens(v.ne[2]),
+          batch(v.ne[3]),
+          n_states(params_of<tenon_gated_delta_net_params>(t).n_states) {}
+
+    float* output(int64_t h, int64_t t, int64_t b) const {
+        return static_cast<float*>(node.data) + size * (h + heads * (t + tokens * b));
+    }
+    float* state(int64_t slot, int64_t j, int64_t h, int64_t b) const {
+        return static_cast<float*>(node.data) + size * heads * tokens * batch +
+               size * (j + size * (h + heads * (b + batch * slot)));
+    }
+};
+
+// The vectors of one token and head; decays[i] = e^(g[i]).
+struct DeltaToken {
+    const float *q, *k, *v, *decays;
+    float beta, scale;
+};
+
+// Row j of M; returns its output.
+float delta_row(const DeltaToken& x, int64_t j, float* m, int64_t n) {
+    simd::map(m, m, x.decays, n, [](f32 a, f32 decay) { return a * decay; });
+    const f32 delta = simd::splat((x.v[j] - simd::dot(m, x.k, n)) * x.beta);
+    f32 sum = simd::splat(0.0f);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        const f32 next = simd::fma(simd::load(x.k + i), delta, simd::load(m + i));
+        simd::store(m + i, next);
+        sum = simd::fma(next, simd::load(x.q + i), sum);
+    }
+    if (const int rest = static_cast<int>(n - i)) {
+        const f32 next =
+            simd::fma(simd::load_some(x.k + i, rest), delta, simd::load_some(m + i, rest));
+        simd::store_some(m + i, next, rest);
+        sum = simd::fma(next, simd::load_some(x.q + i, rest), sum);
+    }
+    return simd::sum(sum) * x.scale;
+}
+
+int64_t decay_floats(const ggml_tensor& node) { return (node.src[2]->ne[0] + 15) / 16 * 16; }
+
+size_t delta_workspace(const ggml_tensor& node, int n_threads) {
+    return static_cast<size_t>(decay_floats(node) * n_threads) * sizeof(float);
+}
+
+// Rows [begin, end) of the state of one head over all tokens.
+void delta_rows(const DeltaNet& a, int64_t begin, int64_t end, int64_t h, int64_t b,
+                float* decays) {
+    const int64_t head = h % a.q.ne[1], from = b / (a.batch / a.q.ne[3]);
+    const float scale = 1.0f / std::sqrt(static_cast<float>(a.size));
+    const size_t bytes = static_cast<size_t>((end - begin) * a.size) * sizeof(float);
+    std::memcpy(a.state(0, begin, h, b), row<const float>(a.first, begin, h, b), bytes);
+    for (int64_t t = 0; t < a.tokens; ++t) {
+        const float* gates = row<const float>(a.g, h, t, b);
+        if (a.g.ne[0] == 1) {
+            simd::fill(decays, a.size, std::exp(gates[0]));
+        } else {
+            simd::map(decays, gates, a.size, [](f32 x) { return simd::exp(x); });
+        }
+        const DeltaToken token{
+            row<const float>(a.q, head, t, from), row<const float>(a.k, head, t, from),
+            row<const float>(a.v, h, t, b),       decays,
+            *row<const float>(a.beta, h, t, b),   scale};
+        float* out = a.output(h, t, b);
+        for (int64_t j = begin; j < end; ++j) {
+            out[j] = delta_row(token, j, a.state(0, j, h, b), a.size);
+        }
+        const int64_t slot = a.tokens - 1 - t;
+        if (slot > 0 && slot < a.n_states) {
+            std::memcpy(a.state(slot, begin, h, b), a.state(0, begin, h, b), bytes);
+        }
+    }
+    // Slots that no token has a state for.
+    for (int64_t slot = std::max<int64_t>(a.tokens, 1); slot < a.n_states; ++slot) {
+        std::memset(a.state(slot, begin, h, b), 0, bytes);
+    }
+}
+
+void run_delta(const Task& task, const ggml_tensor& node) {
+    const DeltaNet a(node);
+    float* decays = static_cast<float*>(task.workspace) + decay_floats(node) * task.ith;
+    const int64_t parts = (a.size + kRows - 1) / kRows;
+    const Range r = share(task, parts * a.heads * a.batch);
+    for (int64_t i = r.begin; i < r.end; ++i) {
+        const int64_t begin = i % parts * kRows;
+        delta_rows(a, begin, std::min(begin + kRows, a.size), i / parts % a.heads,
+                   i / (parts * a.heads), decays);
+    }
+}
+
+double delta_cost(const ggml_tensor& node) {
+    const ggml_tensor& v = *node.src[2];
+    return 100 + static_cast<double>(tenon_nelements(&v)) * static_cast<double>(v.ne[0]) / 3;
+}
+
+}  // namespace
+
+extern constinit const Kernel kGatedLinearAttn{GGML_OP_GATED_LINEAR_ATTN, supports_gla, run_gla,
+                                               nullptr, gla_cost};
+extern constinit const Kernel kGatedDeltaNet{GGML_OP_GATED_DELTA_NET, supports_delta, run_delta,
+                                             delta_workspace, delta_cost};
+
+}  // namespace tenon::cpu

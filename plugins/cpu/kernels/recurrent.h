@@ -1,0 +1,135 @@
+// What RWKV_WKV6, RWKV_WKV7 and GATED_LINEAR_ATTN share: sizes, where outputs and states lie, and
+// the recurrence whose outputs are columns of the state.
+#pragma once
+
+#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/simd/simd.h"
+
+namespace tenon::cpu {
+
+// Sources [0, n) and the result are contiguous f32.
+inline Verdict check_recurrent(const ggml_tensor& node, int n) {
+    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+    for (int i = 0; i < n; ++i) {
+        if (node.src[i]->type != GGML_TYPE_F32) {
+            return no(TENON_REASON_TYPE, "all sources must be f32");
+        }
+        if (!is_contiguous(*node.src[i])) {
+            return no(TENON_REASON_STRIDES, "all sources must be contiguous");
+        }
+    }
+    if (!is_contiguous(node)) return no(TENON_REASON_STRIDES, "dst must be contiguous");
+    const int64_t seqs = node.src[n - 1]->ne[1];
+    if (seqs > 0 && node.src[1]->ne[2] % seqs != 0) {
+        return no(TENON_REASON_SHAPE, "the tokens are no multiple of the sequences");
+    }
+    return yes();
+}
+
+// k: [size, heads, tokens]; the last source holds a size x size state per head and sequence. The
+// result has `tokens` rows of outputs, then the final states, which serve as M meanwhile.
+struct Recurrence {
+    const ggml_tensor& node;
+    int64_t size, heads, seqs, tokens;  // tokens of one sequence
+
+    Recurrence(const ggml_tensor& t, const ggml_tensor& k, const ggml_tensor& state)
+        : node(t),
+          size(k.ne[0]),
+          heads(k.ne[1]),
+          seqs(state.ne[1]),
+          tokens(seqs > 0 ? k.ne[2] / seqs : 0) {}
+
+    // Row of a source, or of the outputs, for token t of sequence s.
+    int64_t at(int64_t h, int64_t t, int64_t s) const {
+        return size * (h + heads * (t + tokens * s));
+    }
+    const float* source(int i, int64_t h, int64_t t, int64_t s) const {
+        return static_cast<const float*>(node.src[i]->data) + at(h, t, s);
+    }
+    float* output(int64_t h, int64_t t, int64_t s) const {
+        return static_cast<float*>(node.data) + at(h, t, s);
+    }
+    float* state(int64_t row, int64_t h, int64_t s) const {
+        return static_cast<float*>(node.data) + size * heads * tokens * seqs +
+               size * (row + size * (h + heads * s));
+    }
+    const float* first_state(const ggml_tensor& source, int64_t row, int64_t h, int64_t s) const {
+        return static_cast<const float*>(source.data) + size * (row + size * (h + heads * s));
+    }
+};
+
+// Recurrences whose state M[i][j] has keys i and values j: per token o[j] = sum over i of what
+// `step(i, m, v)` adds, where v = v[j], m = M[i][j], which it updates. Columns are independent;
+// V vectors of them from `column` on stay in registers, of the last `some` lanes count (V = 1).
+template <int V, class MakeStep>
+void run_columns(const Recurrence& a, int v_source, int64_t h, int64_t s, int64_t column, int some,
+                 MakeStep&& make_step) {
+    using simd::f32;
+    const bool whole = V > 1 || some == f32::lanes;
+    for (int64_t t = 0; t < a.tokens; ++t) {
+        const auto step = make_step(h, t, s);
+        const float* values = a.source(v_source, h, t, s) + column;
+        f32 v[V], sum[V];
+        TENON_UNROLL
+        for (int c = 0; c < V; ++c) {
+            v[c] = whole ? simd::load(values + c * f32::lanes) : simd::load_some(values, some);
+            sum[c] = simd::splat(0.0f);
+        }
+        float* m = a.state(0, h, s) + column;
+        for (int64_t i = 0; i < a.size; ++i, m += a.size) {
+            TENON_UNROLL
+            for (int c = 0; c < V; ++c) {
+                float* p = m + c * f32::lanes;
+                f32 element = whole ? simd::load(p) : simd::load_some(p, some);
+                sum[c] = step(i, element, v[c], sum[c]);
+                if (whole) {
+                    simd::store(p, element);
+                } else {
+                    simd::store_some(p, element, some);
+                }
+            }
+        }
+        float* out = a.output(h, t, s) + column;
+        TENON_UNROLL
+        for (int c = 0; c < V; ++c) {
+            if (whole) {
+                simd::store(out + c * f32::lanes, sum[c]);
+            } else {
+                simd::store_some(out, sum[c], some);
+            }
+        }
+    }
+}
+
+template <class MakeStep>
+void run_by_columns(const Task& task, const Recurrence& a, int v_source, const ggml_tensor& state,
+                    MakeStep&& make_step) {
+    using simd::f32;
+    constexpr int kVectors = 4;
+    constexpr int64_t kColumns = kVectors * f32::lanes;
+    const int64_t parts = (a.size + kColumns - 1) / kColumns;
+    const Range r = share(task, parts * a.heads * a.seqs);
+    for (int64_t item = r.begin; item < r.end; ++item) {
+        const int64_t begin = item % parts * kColumns, end = std::min(begin + kColumns, a.size);
+        const int64_t h = item / parts % a.heads, s = item / (parts * a.heads);
+        for (int64_t i = 0; i < a.size; ++i) {
+            std::memcpy(a.state(i, h, s) + begin, a.first_state(state, i, h, s) + begin,
+                        static_cast<size_t>(end - begin) * sizeof(float));
+        }
+        if (end - begin == kColumns) {
+            run_columns<kVectors>(a, v_source, h, s, begin, f32::lanes, make_step);
+            continue;
+        }
+        for (int64_t c = begin; c < end; c += f32::lanes) {
+            const int some = static_cast<int>(std::min<int64_t>(f32::lanes, end - c));
+            run_columns<1>(a, v_source, h, s, c, some, make_step);
+        }
+    }
+}
+
+inline double recurrent_cost(const Recurrence& a) {
+    const double tokens = static_cast<double>(a.heads * a.tokens * a.seqs);
+    return 100 + tokens * static_cast<double>(a.size) * static_cast<double>(a.size) * 4 / 16;
+}
+
+}  // namespace tenon::cpu

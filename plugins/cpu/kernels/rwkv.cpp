@@ -1,0 +1,113 @@
+// RWKV_WKV6, RWKV_WKV7: the recurrences of RWKV models, a size x size state M per head.
+
+#include "plugins/cpu/kernels/recurrent.h"
+
+namespace tenon::cpu {
+namespace {
+
+using simd::f32;
+
+constexpr int kLanes = f32::lanes;
+
+// ---- WKV6: M[key][value]; o = r . (tf*k*v + M), then M = M*td + k*v -----------------------------
+
+Verdict supports_wkv6(const ggml_tensor& node) {
+    if (const Verdict verdict = check_recurrent(node, 6); !verdict) return verdict;
+    if (tenon_nelements(node.src[3]) != node.src[0]->ne[0] * node.src[0]->ne[1]) {
+        return no(TENON_REASON_SHAPE, "tf must have one number per key and head");
+    }
+    return yes();
+}
+
+void run_wkv6(const Task& task, const ggml_tensor& node) {
+    const Recurrence a(node, *node.src[0], *node.src[5]);
+    const auto* bonus = static_cast<const float*>(node.src[3]->data);
+    const auto make_step = [&](int64_t h, int64_t t, int64_t s) {
+        return [k = a.source(0, h, t, s), r = a.source(2, h, t, s), tf = bonus + a.size * h,
+                td = a.source(4, h, t, s)](int64_t i, f32& m, f32 v, f32 sum) {
+            const f32 kv = simd::splat(k[i]) * v;
+            sum = simd::fma(simd::splat(r[i]), simd::fma(simd::splat(tf[i]), kv, m), sum);
+            m = simd::fma(m, simd::splat(td[i]), kv);
+            return sum;
+        };
+    };
+    run_by_columns(task, a, 1, *node.src[5], make_step);
+}
+
+double wkv6_cost(const ggml_tensor& node) {
+    return recurrent_cost({node, *node.src[0], *node.src[5]});
+}
+
+// ---- WKV7: M[value][key]; sa = M a; M = M*w + v k + sa b; o = M r
+// --------------------------------- Rows of M are independent.
+
+constexpr int64_t kRows = 16;  // of one piece of work
+
+Verdict supports_wkv7(const ggml_tensor& node) {
+    if (const Verdict verdict = check_recurrent(node, 7); !verdict) return verdict;
+    if (tenon_nelements(node.src[0]) != tenon_nelements(node.src[2])) {
+        return no(TENON_REASON_SHAPE, "r must have as many numbers as k");
+    }
+    return yes();
+}
+
+// The vectors of one token and head.
+struct Wkv7Token {
+    const float *r, *w, *k, *v, *a, *b;
+};
+
+// Row i of M; returns its output.
+float wkv7_row(const Wkv7Token& x, int64_t i, float* m, int64_t n) {
+    const f32 sa = simd::splat(simd::dot(x.a, m, n)), v = simd::splat(x.v[i]);
+    f32 sum = simd::splat(0.0f);
+    int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes) {
+        const f32 added = simd::fma(v, simd::load(x.k + j), sa * simd::load(x.b + j));
+        const f32 next = simd::fma(simd::load(m + j), simd::load(x.w + j), added);
+        simd::store(m + j, next);
+        sum = simd::fma(next, simd::load(x.r + j), sum);
+    }
+    if (const int rest = static_cast<int>(n - j)) {
+        const f32 added =
+            simd::fma(v, simd::load_some(x.k + j, rest), sa * simd::load_some(x.b + j, rest));
+        const f32 next =
+            simd::fma(simd::load_some(m + j, rest), simd::load_some(x.w + j, rest), added);
+        simd::store_some(m + j, next, rest);
+        sum = simd::fma(next, simd::load_some(x.r + j, rest), sum);
+    }
+    return simd::sum(sum);
+}
+
+void run_wkv7(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& state = *node.src[6];
+    const Recurrence a(node, *node.src[2], state);
+    const int64_t parts = (a.size + kRows - 1) / kRows;
+    const Range range = share(task, parts * a.heads * a.seqs);
+    for (int64_t item = range.begin; item < range.end; ++item) {
+        const int64_t begin = item % parts * kRows, end = std::min(begin + kRows, a.size);
+        const int64_t h = item / parts % a.heads, s = item / (parts * a.heads);
+        std::memcpy(a.state(begin, h, s), a.first_state(state, begin, h, s),
+                    static_cast<size_t>((end - begin) * a.size) * sizeof(float));
+        for (int64_t t = 0; t < a.tokens; ++t) {
+            const auto source = [&](int i) { return a.source(i, h, t, s); };
+            const Wkv7Token token{source(0), source(1), source(2), source(3), source(4), source(5)};
+            float* out = a.output(h, t, s);
+            for (int64_t i = begin; i < end; ++i) {
+                out[i] = wkv7_row(token, i, a.state(i, h, s), a.size);
+            }
+        }
+    }
+}
+
+double wkv7_cost(const ggml_tensor& node) {
+    return recurrent_cost({node, *node.src[2], *node.src[6]});
+}
+
+}  // namespace
+
+extern constinit const Kernel kRwkvWkv6{GGML_OP_RWKV_WKV6, supports_wkv6, run_wkv6, nullptr,
+                                        wkv6_cost};
+extern constinit const Kernel kRwkvWkv7{GGML_OP_RWKV_WKV7, supports_wkv7, run_wkv7, nullptr,
+                                        wkv7_cost};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,253 @@
+// SSM_CONV, SSM_SCAN: the causal convolution and the selective scan of Mamba models.
+
+#include <cmath>
+
+#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/simd/vmath.h"
+
+namespace tenon::cpu {
+namespace {
+
+using simd::f32;
+
+constexpr int kLanes = f32::lanes;
+
+// ---- SSM_CONV: dst[i, t, s] = sum over k of x[t + k, i, s] * kernel[k, i]
+// ------------------------- Sources run along time, the result along channels: a vector's worth of
+// channels is transposed into [time][channel] pieces of kTimes results.
+
+constexpr int64_t kTimes = 64;
+
+Verdict supports_conv(const ggml_tensor& node) {
+    const ggml_tensor& x = *node.src[0];
+    const ggml_tensor& kernel = *node.src[1];
+    if (x.type != GGML_TYPE_F32 || kernel.type != GGML_TYPE_F32 || node.type != GGML_TYPE_F32) {
+        return no(TENON_REASON_TYPE, "src0, src1 and dst must be f32");
+    }
+    if (!has_dense_rows(x) || !has_dense_rows(kernel) || !has_dense_rows(node)) {
+        return no(TENON_REASON_STRIDES, "rows are not dense");
+    }
+    if (node.ne[1] != x.ne[0] - kernel.ne[0] + 1 || x.ne[1] != kernel.ne[1]) {
+        return no(TENON_REASON_SHAPE, "src0 and src1 do not match");
+    }
+    return yes();
+}
+
+int64_t conv_floats(const ggml_tensor& node) {  // kernel and piece of one member
+    return (2 * node.src[1]->ne[0] + kTimes) * kLanes;
+}
+
+size_t conv_workspace(const ggml_tensor& node, int n_threads) {
+    return static_cast<size_t>(conv_floats(node) * n_threads) * sizeof(float);
+}
+
+// Columns [at, at + n) of up to kLanes rows from `first` on -> out[column][lane]; other lanes 0.
+void transpose(const ggml_tensor& t, int64_t first, int64_t seq, int64_t at, int64_t n,
+               float* out) {
+    const int64_t n_rows = std::min<int64_t>(kLanes, t.ne[1] - first);
+    int64_t i = 0;
+    if (n_rows == kLanes) {
+        for (; i + kLanes <= n; i += kLanes) {
+            f32 block[kLanes];
+            TENON_UNROLL
+            for (int r = 0; r < kLanes; ++r) {
+                block[r] = simd::load(row<const float>(t, first + r, seq) + at + i);
+            }
+            simd::transpose(block);
+            TENON_UNROLL
+            for (int r = 0; r < kLanes; ++r) simd::store(out + (i + r) * kLanes, block[r]);
+        }
+    }
+    for (int64_t r = 0; r < kLanes; ++r) {
+        const float* src = r < n_rows ? row<const float>(t, first + r, seq) + at : nullptr;
+        for (int64_t c = i; c < n; ++c) out[c * kLanes + r] = src ? src[c] : 0.0f;
+    }
+}
+
+void convolve(const ggml_tensor& node, int64_t channel, int64_t seq, float* scratch) {
+    const ggml_tensor& x = *node.src[0];
+    const int64_t width = node.src[1]->ne[0], n_tokens = node.ne[1];
+    const int n_channels = static_cast<int>(std::min<int64_t>(kLanes, node.ne[0] - channel));
+    float *kernel = scratch, *piece = scratch + width * kLanes;
+    transpose(*node.src[1], channel, 0, 0, width, kernel);
+    for (int64_t t0 = 0; t0 < n_tokens; t0 += kTimes) {
+        const int64_t n = std::min(kTimes, n_tokens - t0);
+        transpose(x, channel, seq, t0, n + width - 1, piece);
+        for (int64_t t = 0; t < n; ++t) {
+            f32 sum = simd::splat(0.0f);
+            for (int64_t k = 0; k < width; ++k) {
+                sum = simd::fma(simd::load(piece + (t + k) * kLanes),
+                                simd::load(kernel + k * kLanes), sum);
+            }
+            float* dst = row<float>(node, t0 + t, seq) + channel;
+            if (n_channels == kLanes) {
+                simd::store(dst, sum);
+            } else {
+                simd::store_some(dst, sum, n_channels);
+            }
+        }
+    }
+}
+
+void run_conv(const Task& task, const ggml_tensor& node) {
+    float* scratch = static_cast<float*>(task.workspace) + conv_floats(node) * task.ith;
+    const int64_t words = (node.ne[0] + kLanes - 1) / kLanes;
+    const Range r = share(task, words * node.ne[2]);
+    for (int64_t i = r.begin; i < r.end; ++i) {
+        convolve(node, i % words * kLanes, i / words, scratch);
+    }
+}
+
+double conv_cost(const ggml_tensor& node) {
+    const double width = static_cast<double>(node.src[1]->ne[0]);
+    return 50 + static_cast<double>(tenon_nelements(&node)) * (width + 4) / kLanes;
+}
+
+// ---- SSM_SCAN: per sequence, head and channel a state M of n numbers
+// ------------------------------ d = softplus(dt); M = M*e^(d*A) + B*(x*d); y = M . C. The state of
+// the last token is slot 0 of the states behind the outputs and serves as M meanwhile.
+
+constexpr int64_t kChannels = 16;  // that one piece of work keeps in step
+
+Verdict supports_scan(const ggml_tensor& node) {
+    for (int i = 0; i < 6; ++i) {
+        if (node.src[i]->type != GGML_TYPE_F32) {
+            return no(TENON_REASON_TYPE, "all sources but the ids must be f32");
+        }
+        if (!has_dense_rows(*node.src[i])) return no(TENON_REASON_STRIDES, "rows are not dense");
+    }
+    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+    if (node.src[6]->type != GGML_TYPE_I32) return no(TENON_REASON_TYPE, "ids must be i32");
+    for (int i : {0, 2, 3}) {
+        if (!is_contiguous(*node.src[i])) {
+            return no(TENON_REASON_STRIDES, "states, dt and A must be contiguous");
+        }
+    }
+    const ggml_tensor& b = *node.src[4];
+    if (tenon_is_empty(&node)) return yes();
+    if (b.ne[1] == 0 || node.src[1]->ne[1] % b.ne[1] != 0) {
+        return no(TENON_REASON_SHAPE, "the heads are no multiple of the groups");
+    }
+    if (params_of<tenon_ssm_scan_params>(node).n_states < 1) {
+        return no(TENON_REASON_OP_PARAM, "at least one state slot is needed");
+    }
+    return yes();
+}
+
+struct Scan {
+    const ggml_tensor& node;
+    const ggml_tensor &s, &x, &dt, &A, &B, &C, &ids;
+    int64_t n, channels, heads, tokens, seqs, n_states;
+
+    explicit Scan(const ggml_tensor& t)
+        : node(t),
+          s(*t.src[0]),
+          x(*t.src[1]),
+          dt(*t.src[2]),
+          A(*t.src[3]),
+          B(*t.src[4]),
+          C(*t.src[5]),
+          ids(*t.src[6]),
+          n(s.ne[0]),
+          channels(x.ne[0]),
+          heads(x.ne[1]),
+          tokens(x.ne[2]),
+          seqs(x.ne[3]),
+          n_states(params_of<tenon_ssm_scan_params>(t).n_states) {}
+
+    float* output(int64_t p, int64_t h, int64_t t, int64_t seq) const {
+        return static_cast<float*>(node.data) + p + channels * (h + heads * (t + tokens * seq));
+    }
+    float* state(int64_t slot, int64_t p, int64_t h, int64_t seq) const {
+        return static_cast<float*>(node.data) + channels * heads * tokens * seqs +
+               n * (p + channels * (h + heads * (seq + seqs * slot)));
+    }
+};
+
+// M = M*decay + b*scaled_x, returns M . c. With one decay for all of M, or one per element given by
+// its rates (e^(delta*rate)).
+template <bool kPerElement>
+float step(float* m, const float* b, const float* c, const float* rates, float delta, float decay,
+           float scaled_x, int64_t n) {
+    const f32 x = simd::splat(scaled_x), d = simd::splat(delta), same = simd::splat(decay);
+    f32 sum = simd::splat(0.0f);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        const f32 keep = kPerElement ? simd::exp(simd::load(rates + i) * d) : same;
+        const f32 next = simd::fma(simd::load(m + i), keep, simd::load(b + i) * x);
+        simd::store(m + i, next);
+        sum = simd::fma(next, simd::load(c + i), sum);
+    }
+    if (const int rest = static_cast<int>(n - i)) {
+        const f32 keep = kPerElement ? simd::exp(simd::load_some(rates + i, rest) * d) : same;
+        const f32 next =
+            simd::fma(simd::load_some(m + i, rest), keep, simd::load_some(b + i, rest) * x);
+        simd::store_some(m + i, next, rest);
+        sum = simd::fma(next, simd::load_some(c + i, rest), sum);
+    }
+    return simd::sum(sum);
+}
+
+float softplus(float x) { return x > 20 ? x : std::log1p(std::exp(x)); }
+
+// Channels [p0, p1) of one head of one sequence over all tokens.
+void scan_channels(const Scan& a, int64_t p0, int64_t p1, int64_t h, int64_t seq) {
+    const int64_t group = h / (a.heads / a.B.ne[1]);
+    const float* rates = row<const float>(a.A, h);
+    const size_t bytes = static_cast<size_t>(a.n * (p1 - p0)) * sizeof(float);
+    for (int64_t t = 0; t < a.tokens; ++t) {
+        const float delta = softplus(*element<const float>(a.dt, h, t, seq, 0));
+        const float decay = std::exp(delta * rates[0]);
+        const float* b = row<const float>(a.B, group, t, seq);
+        const float* c = row<const float>(a.C, group, t, seq);
+        const float* x = row<const float>(a.x, h, t, seq);
+        for (int64_t p = p0; p < p1; ++p) {
+            float* m = a.state(0, p, h, seq);
+            *a.output(p, h, t, seq) =
+                a.A.ne[0] == 1 ? step<false>(m, b, c, rates, delta, decay, x[p] * delta, a.n)
+                               : step<true>(m, b, c, rates, delta, decay, x[p] * delta, a.n);
+        }
+        const int64_t slot = a.tokens - 1 - t;
+        if (slot > 0 && slot < a.n_states) {
+            std::memcpy(a.state(slot, p0, h, seq), a.state(0, p0, h, seq), bytes);
+        }
+    }
+    // Slots that no token has a state for.
+    for (int64_t slot = std::max<int64_t>(a.tokens, 1); slot < a.n_states; ++slot) {
+        std::memset(a.state(slot, p0, h, seq), 0, bytes);
+    }
+}
+
+void run_scan(const Task& task, const ggml_tensor& node) {
+    const Scan a(node);
+    const int64_t parts = (a.channels + kChannels - 1) / kChannels;
+    const Range r = share(task, parts * a.heads * a.seqs);
+    for (int64_t i = r.begin; i < r.end; ++i) {
+        const int64_t p0 = i % parts * kChannels, p1 = std::min(p0 + kChannels, a.channels);
+        const int64_t h = i / parts % a.heads, seq = i / (parts * a.heads);
+        const int32_t id = *element<const int32_t>(a.ids, seq, 0, 0, 0);
+        if (id < 0 || id >= a.s.ne[3]) {
+            task.fail(TENON_E_INVALID, "a state id is out of range");
+            continue;
+        }
+        std::memcpy(a.state(0, p0, h, seq), row<const float>(a.s, p0, h, id),
+                    static_cast<size_t>(a.n * (p1 - p0)) * sizeof(float));
+        scan_channels(a, p0, p1, h, seq);
+    }
+}
+
+double scan_cost(const ggml_tensor& node) {
+    const ggml_tensor &x = *node.src[1], &A = *node.src[3];
+    const double per_element = A.ne[0] == 1 ? 0.25 : 1;
+    return 100 + static_cast<double>(tenon_nelements(&x)) *
+                     (static_cast<double>(node.src[0]->ne[0]) * per_element + 4);
+}
+
+}  // namespace
+
+extern constinit const Kernel kSsmConv{GGML_OP_SSM_CONV, supports_conv, run_conv, conv_workspace,
+                                       conv_cost};
+extern constinit const Kernel kSsmScan{GGML_OP_SSM_SCAN, supports_scan, run_scan, nullptr,
+                                       scan_cost};
+
+}  // namespace tenon::cpu
