@@ -1,0 +1,150 @@
+// CROSS_ENTROPY_LOSS: dst = -(1/rows) sum over rows of sum over i of b[i]*log_softmax(a)[i].
+// CROSS_ENTROPY_LOSS_BACK: dst = (softmax(a) - b) * grad / rows.
+
+#include <cmath>
+#include <limits>
+
+#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/simd/vmath.h"
+
+namespace tenon::cpu {
+namespace {
+
+using simd::f32;
+
+Verdict check_pair(const ggml_tensor& a, const ggml_tensor& b) {
+    if (a.type != GGML_TYPE_F32 || b.type != GGML_TYPE_F32) {
+        return no(TENON_REASON_TYPE, "logits and labels must be f32");
+    }
+    if (!tenon_same_shape(&a, &b)) {
+        return no(TENON_REASON_SHAPE, "logits and labels must have the same shape");
+    }
+    if (!has_dense_rows(a) || !has_dense_rows(b)) {
+        return no(TENON_REASON_STRIDES, "rows are not dense");
+    }
+    return yes();
+}
+
+// fn(v, some): v is the f32 at i, of which `some` lanes count.
+template <class Fn>
+void for_each_word(int64_t n, Fn&& fn) {
+    int64_t i = 0;
+    for (; i + f32::lanes <= n; i += f32::lanes) fn(i, f32::lanes);
+    if (i < n) fn(i, static_cast<int>(n - i));
+}
+
+// ln of the sum of e^(x - most), with the sum in f64.
+double log_sum_exp(const float* x, int64_t n, float most) {
+    const f32 m = simd::splat(most), lowest = simd::splat(-std::numeric_limits<float>::infinity());
+    simd::f64x sum{};
+    int64_t i = 0;
+    for (; i + f32::lanes <= n; i += f32::lanes) {
+        sum = simd::add_wide(sum, simd::exp(simd::load(x + i) - m));
+    }
+    if (const int rest = static_cast<int>(n - i)) {
+        float lanes[f32::lanes];
+        simd::store(lanes, lowest);
+        std::memcpy(lanes, x + i, static_cast<size_t>(rest) * sizeof(float));
+        sum = simd::add_wide(sum, simd::exp(simd::load(lanes) - m));
+    }
+    return std::log(simd::sum(sum));
+}
+
+float largest(const float* x, int64_t n) {
+    return simd::max_of(x, n, -std::numeric_limits<float>::infinity());
+}
+
+// ---- forward ----------------------------------------------------------------------------------
+
+Verdict supports_loss(const ggml_tensor& node) {
+    if (const Verdict verdict = check_pair(*node.src[0], *node.src[1]); !verdict) return verdict;
+    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+    if (tenon_nelements(&node) != 1) return no(TENON_REASON_SHAPE, "dst must be one number");
+    return yes();
+}
+
+size_t loss_workspace(const ggml_tensor& node, int) {
+    return static_cast<size_t>(tenon_nrows(node.src[0])) * sizeof(double);
+}
+
+// Sum of b*(a - most - log_sum) in f64.
+double row_loss(const float* a, const float* b, int64_t n) {
+    const float most = largest(a, n);
+    const double log_sum = log_sum_exp(a, n, most);
+    const f32 m = simd::splat(most), s = simd::splat(static_cast<float>(log_sum));
+    simd::f64x sum{};
+    for_each_word(n, [&](int64_t i, int some) {
+        const bool whole = some == f32::lanes;
+        const f32 x = whole ? simd::load(a + i) : simd::load_some(a + i, some);
+        const f32 y = whole ? simd::load(b + i) : simd::load_some(b + i, some);
+        sum = simd::add_wide(sum, y * ((x - m) - s));  // lanes beyond n have y = 0
+    });
+    return simd::sum(sum);
+}
+
+void run_loss(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[0];
+    const ggml_tensor& b = *node.src[1];
+    auto* losses = static_cast<double*>(task.workspace);
+    for_each_row(task, a, [&](int64_t i1, int64_t i2, int64_t i3) {
+        losses[i1 + a.ne[1] * (i2 + a.ne[2] * i3)] =
+            row_loss(row<const float>(a, i1, i2, i3), row<const float>(b, i1, i2, i3), a.ne[0]);
+    });
+    task.barrier();
+    if (task.ith != 0) return;
+    const int64_t n_rows = a.ne[0] == 0 ? 0 : tenon_nrows(&a);
+    double total = 0;
+    for (int64_t i = 0; i < n_rows; ++i) total += losses[i];
+    *static_cast<float*>(node.data) =
+        n_rows == 0 ? 0.0f : static_cast<float>(-total / static_cast<double>(n_rows));
+}
+
+// ---- backward ---------------------------------------------------------------------------------
+
+Verdict supports_back(const ggml_tensor& node) {
+    const ggml_tensor& gradient = *node.src[0];
+    if (gradient.type != GGML_TYPE_F32 || node.type != GGML_TYPE_F32) {
+        return no(TENON_REASON_TYPE, "gradient and dst must be f32");
+    }
+    if (tenon_nelements(&gradient) != 1) {
+        return no(TENON_REASON_SHAPE, "the gradient must be one number");
+    }
+    if (!tenon_same_shape(&node, node.src[1])) {
+        return no(TENON_REASON_SHAPE, "dst must have the shape of the logits");
+    }
+    if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "rows are not dense");
+    return check_pair(*node.src[1], *node.src[2]);
+}
+
+void run_back(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[1];
+    const ggml_tensor& b = *node.src[2];
+    const int64_t n = a.ne[0];
+    const float gradient = *static_cast<const float*>(node.src[0]->data);
+    const f32 factor =
+        simd::splat(static_cast<float>(gradient / static_cast<double>(tenon_nrows(&a))));
+    for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
+        const float* logits = row<const float>(a, i1, i2, i3);
+        const float most = largest(logits, n);
+        // softmax = e^(x - most - ln sum)
+        const f32 m = simd::splat(most);
+        const f32 inverse =
+            simd::splat(static_cast<float>(std::exp(-log_sum_exp(logits, n, most))));
+        simd::map(row<float>(node, i1, i2, i3), logits, row<const float>(b, i1, i2, i3), n,
+                  [=](f32 x, f32 y) { return (simd::exp(x - m) * inverse - y) * factor; });
+    });
+}
+
+double cost(const ggml_tensor& node) {
+    const ggml_tensor& a = *node.src[node.op == GGML_OP_CROSS_ENTROPY_LOSS ? 0 : 1];
+    return 60 + static_cast<double>(tenon_nelements(&a)) * 6 / f32::lanes;
+}
+
+}  // namespace
+
+extern constinit const Kernel kCrossEntropyLoss{GGML_OP_CROSS_ENTROPY_LOSS, supports_loss, run_loss,
+                                                loss_workspace, cost};
+extern constinit const Kernel kCrossEntropyLossBack{GGML_OP_CROSS_ENTROPY_LOSS_BACK, supports_back,
+                                                    run_back, nullptr, cost};
+
+}  // namespace tenon::cpu
