@@ -13,21 +13,27 @@ extern constinit const Kernel
     kDup, kBinaryAdd, kAddQuantized, kAddId, kAdd1, kAcc, kBinarySub, kBinaryMul, kBinaryDiv,
     kSqr, kSqrt, kLog, kSin, kCos, kSum, kSumRows, kCumsum, kMean, kArgmax, kCountEqual,
     kRepeat, kRepeatBack, kConcat, kSiluBack, kNorm, kRmsNorm, kRmsNormBack, kGroupNorm,
-    kL2Norm, kMulMatPanels, kMulMat, kScale, kSet, kCpy, kCont, kGetRows, kGetRowsBack,
-    kSetRows, kDiag, kDiagMaskInf, kDiagMaskZero, kSoftMax, kRope, kRopeBack, kClamp, kPad,
-    kPadReflect1d, kRoll, kArange, kTimestepEmbedding, kArgsort, kTopK, kLeakyRelu, kTri, kFill,
-    kUnary, kMapCustom1, kMapCustom2, kMapCustom3, kCustom, kGlu;
+    kL2Norm, kMulMatPanels, kMulMat, kMulMatId, kOutProd, kScale, kSet, kCpy, kCont, kGetRows,
+    kGetRowsBack, kSetRows, kDiag, kDiagMaskInf, kDiagMaskZero, kSoftMax, kSoftMaxBack, kRope,
+    kRopeBack, kClamp, kPad, kPadReflect1d, kRoll, kArange, kTimestepEmbedding, kArgsort, kTopK,
+    kLeakyRelu, kTri, kFill, kFlashAttnExt, kSsmConv, kSsmScan, kRwkvWkv6, kGatedLinearAttn,
+    kRwkvWkv7, kSolveTri, kGatedDeltaNet, kLightningIndexer, kDsv4HcComb, kDsv4HcPre,
+    kDsv4HcPost, kUnary, kMapCustom1, kMapCustom2, kMapCustom3, kCustom, kCrossEntropyLoss,
+    kCrossEntropyLossBack, kOptStepAdamW, kOptStepSgd, kGlu;
 
 // In order of enum ggml_op; for one op best first.
 constexpr const Kernel* kKernels[] = {
     &kDup, &kBinaryAdd, &kAddQuantized, &kAddId, &kAdd1, &kAcc, &kBinarySub, &kBinaryMul,
     &kBinaryDiv, &kSqr, &kSqrt, &kLog, &kSin, &kCos, &kSum, &kSumRows, &kCumsum, &kMean,
     &kArgmax, &kCountEqual, &kRepeat, &kRepeatBack, &kConcat, &kSiluBack, &kNorm, &kRmsNorm,
-    &kRmsNormBack, &kGroupNorm, &kL2Norm, &kMulMatPanels, &kMulMat, &kScale, &kSet, &kCpy,
-    &kCont, &kGetRows, &kGetRowsBack, &kSetRows, &kDiag, &kDiagMaskInf, &kDiagMaskZero,
-    &kSoftMax, &kRope, &kRopeBack, &kClamp, &kPad, &kPadReflect1d, &kRoll, &kArange,
-    &kTimestepEmbedding, &kArgsort, &kTopK, &kLeakyRelu, &kTri, &kFill, &kUnary, &kMapCustom1,
-    &kMapCustom2, &kMapCustom3, &kCustom, &kGlu,
+    &kRmsNormBack, &kGroupNorm, &kL2Norm, &kMulMatPanels, &kMulMat, &kMulMatId, &kOutProd,
+    &kScale, &kSet, &kCpy, &kCont, &kGetRows, &kGetRowsBack, &kSetRows, &kDiag, &kDiagMaskInf,
+    &kDiagMaskZero, &kSoftMax, &kSoftMaxBack, &kRope, &kRopeBack, &kClamp, &kPad,
+    &kPadReflect1d, &kRoll, &kArange, &kTimestepEmbedding, &kArgsort, &kTopK, &kLeakyRelu,
+    &kTri, &kFill, &kFlashAttnExt, &kSsmConv, &kSsmScan, &kRwkvWkv6, &kGatedLinearAttn,
+    &kRwkvWkv7, &kSolveTri, &kGatedDeltaNet, &kLightningIndexer, &kDsv4HcComb, &kDsv4HcPre,
+    &kDsv4HcPost, &kUnary, &kMapCustom1, &kMapCustom2, &kMapCustom3, &kCustom,
+    &kCrossEntropyLoss, &kCrossEntropyLossBack, &kOptStepAdamW, &kOptStepSgd, &kGlu,
 };
 // clang-format on
 
