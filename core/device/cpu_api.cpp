@@ -36,6 +36,10 @@ public:
             }
         }
         auto stream = open_stream(*device, nullptr);
+        if (stream) {
+            const std::lock_guard lock(mutex_);
+            free_.reserve(++n_open_);  // giving back must not fail
+        }
         // It is none of the application's objects and must not keep it from unloading the plugin.
         if (stream) device->live_objects.fetch_sub(1, std::memory_order_release);
         return stream;
@@ -51,6 +55,7 @@ public:
             if (stream->device != &device) return false;
             stream->device->live_objects.fetch_add(1, std::memory_order_relaxed);
             delete stream;
+            --n_open_;
             return true;
         });
     }
@@ -58,6 +63,7 @@ public:
 private:
     std::mutex mutex_;
     std::vector<ggml_backend*> free_;
+    size_t n_open_ = 0;
 };
 
 StreamCache& streams() {

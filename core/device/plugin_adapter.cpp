@@ -38,6 +38,20 @@ bool is_complete(const tenon_event_vtbl* v) {
     return v && TENON_FITS(v, tenon_event_vtbl, synchronize) && v->free && v->synchronize;
 }
 
+// Gives an object back whose table is too short for anything else.
+void discard(tenon_device* device) {
+    if (TENON_HAS(device->v, tenon_device_vtbl, close)) device->v->close(device);
+}
+void discard(tenon_buffer* buffer) {
+    if (TENON_HAS(buffer->v, tenon_buffer_vtbl, free)) buffer->v->free(buffer);
+}
+void discard(tenon_stream* stream) {
+    if (TENON_HAS(stream->v, tenon_stream_vtbl, close)) stream->v->close(stream);
+}
+void discard(tenon_event* event) {
+    if (TENON_HAS(event->v, tenon_event_vtbl, free)) event->v->free(event);
+}
+
 // Checks what a plugin's constructor-like function answered.
 template <class Object>
 Result<Object*> checked(tenon_status status, Object* object, const PluginError& error,
@@ -48,6 +62,7 @@ Result<Object*> checked(tenon_status status, Object* object, const PluginError& 
                     what);
     }
     if (!is_complete(object->v)) {
+        discard(object);
         return fail(TENON_E_INTERNAL, "device '%s': %s: incomplete function table", who.c_str(),
                     what);
     }
