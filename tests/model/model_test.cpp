@@ -20,6 +20,12 @@ using nlohmann::json;
 const std::string kData = TENON_TEST_DATA "/data/";
 const std::string kModel = kData + "stories260K.gguf";
 
+// The discrete test plugin must be found by the first load of the process.
+class WithTestPlugins : public testing::Environment {
+    void SetUp() override { setenv("TENON_PLUGIN_ADD_PATH", TENON_TEST_PLUGINS, /*overwrite=*/0); }
+};
+const auto* const kEnvironment = testing::AddGlobalTestEnvironment(new WithTestPlugins);
+
 json expected() {
     std::ifstream file(kData + "stories260K.expected.json");
     return json::parse(file);
