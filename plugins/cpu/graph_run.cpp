@@ -8,10 +8,11 @@
 namespace tenon::cpu {
 namespace {
 
-// A node below this is not worth the two barriers around it, a graph below it not worth waking the
-// team for: barriers cost 0.1 to 0.4 us each, a sleeping worker some 20 us.
+// A node below this is not worth the two barriers around it, at 0.1 to 0.4 us each. A graph that
+// the team would save less than this is not worth calling it: a sleeping worker takes some 20 us to
+// wake, a spinning one is not always there.
 constexpr double kNodeAloneNs = 4000;
-constexpr double kGraphAloneNs = 10000;
+constexpr double kTeamSavesNs = 10000;
 
 // One run of a graph, shared by all members. `stop` and `counters` change only while every member
 // waits at the barrier between two groups.
@@ -99,7 +100,7 @@ tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
     plan.steps.clear();
     plan.groups.clear();
     const int32_t n_threads = params.team && threads_ ? std::max<int32_t>(params.n_threads, 1) : 1;
-    double total_ns = 0;
+    double saved_ns = 0;  // by the other members
     for (uint32_t i = 0; i < graph.n_nodes; ++i) {
         const ggml_tensor& node = *graph.nodes[i];
         if (tenon_is_view_op(node.op) || tenon_is_empty(&node)) continue;
@@ -108,7 +109,6 @@ tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
         if (!kernel) return node_error(host_, node, TENON_E_UNSUPPORTED, why.detail, error);
 
         const double ns = cost_ns(*kernel, node);
-        total_ns += ns;
         int32_t members = ns < kNodeAloneNs ? 1 : n_threads;
         if (kernel->members) members = std::min(members, kernel->members(node, members));
         if (kernel->workspace) {
@@ -118,6 +118,7 @@ tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
                 return node_error(host_, node, TENON_E_INVALID, "workspace is too small", error);
             }
         }
+        saved_ns += ns - ns / members;
         const uint32_t step = static_cast<uint32_t>(plan.steps.size());
         plan.steps.push_back({i, kernel});
         if (members == 1 && !plan.groups.empty() && plan.groups.back().members == 1) {
@@ -126,8 +127,7 @@ tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
             plan.groups.push_back({step, step + 1, members});
         }
     }
-    plan.alone = n_threads == 1 || total_ns < kGraphAloneNs ||
-                 (plan.groups.size() <= 1 && (plan.groups.empty() || plan.groups[0].members == 1));
+    plan.alone = saved_ns < kTeamSavesNs;
     plan.n_nodes = graph.n_nodes;
     plan.n_threads = params.n_threads;
     plan.workspace_size = params.workspace_size;

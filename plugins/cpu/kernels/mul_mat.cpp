@@ -140,10 +140,14 @@ double mul_mat_cost_ns(const ggml_tensor& node) {
     const double products =
         static_cast<double>(tenon_nelements(&node)) * static_cast<double>(a.ne[0]);
     const TypeSize size = type_size(a.type);
-    double ns = 50 + std::max(products / 20, weights / static_cast<double>(size.block) *
-                                                 static_cast<double>(size.bytes) / 15);
-    if (size.block > 1 && find_dot_type(a.type)->operand == Operand::kF32)
-        ns += weights;  // decoding
+    const double bytes =
+        weights / static_cast<double>(size.block) * static_cast<double>(size.bytes);
+    // Large weights come from memory, small ones from the caches.
+    constexpr double kCached = 1 << 20, kCachedPerNs = 60, kMemoryPerNs = 15;
+    const double reading =
+        std::min(bytes, kCached) / kCachedPerNs + std::max(bytes - kCached, 0.0) / kMemoryPerNs;
+    double ns = 50 + std::max(products / (2 * simd::f32::lanes), reading);
+    if (size.block > 1 && find_dot_type(a.type)->operand == Operand::kF32) ns += weights / 2;
     return ns;
 }
 
