@@ -466,35 +466,75 @@ void set_leafs(ggml_context* ctx) {
     }
 }
 
-TEST(GraphAlloc, ResultsDoNotDependOnWhereTensorsLie) {
-    fake_cpu().fake(0).workspace = 0;
-    ggml_backend_ptr cpu(ggml_backend_cpu_init());
-    ggml_backend_cpu_set_n_threads(cpu.get(), 1);
-    size_t together = 0, apart = 0;
-    ggml_gallocr_ptr shared(ggml_gallocr_new(ggml_backend_cpu_buffer_type()));
-    for (uint32_t seed = 0; seed < 300; ++seed) {
-        fake_cpu().fake(0).ran.clear();
-        Graph plain, planned;
-        const auto expected = random_graph(plain.ctx.get(), plain.graph, seed);
-        const auto got = random_graph(planned.ctx.get(), planned.graph, seed);
-        ggml_backend_buffer_ptr own(ggml_backend_alloc_ctx_tensors(plain.ctx.get(), cpu.get()));
-        ASSERT_TRUE(ggml_gallocr_alloc_graph(shared.get(), planned.graph));
-        set_leafs(plain.ctx.get());
-        set_leafs(planned.ctx.get());
-        ASSERT_EQ(ggml_backend_graph_compute(cpu.get(), plain.graph), GGML_STATUS_SUCCESS);
-        fake_cpu().fake(0).ran.clear();
-        ASSERT_EQ(ggml_backend_graph_compute(cpu.get(), planned.graph), GGML_STATUS_SUCCESS);
-        for (size_t i = 0; i < got.size(); ++i) {
-            ASSERT_EQ(std::memcmp(expected[i]->data, got[i]->data, ggml_nbytes(got[i])), 0)
-                << "seed " << seed << ", output " << i;
-        }
-        ggml_gallocr_ptr fresh(ggml_gallocr_new(ggml_backend_cpu_buffer_type()));
-        ggml_gallocr_reserve(fresh.get(), plain.graph);
-        together += ggml_gallocr_get_buffer_size(fresh.get(), 0);
-        apart += ggml_backend_buffer_get_size(own.get());
+// One graph twice: every tensor with memory of its own, and planned. The outputs must be equal.
+class Twins {
+public:
+    explicit Twins(uint32_t seed) {
+        fake_cpu().fake(0).workspace = 0;
+        cpu_.reset(ggml_backend_cpu_init());
+        ggml_backend_cpu_set_n_threads(cpu_.get(), 1);
+        expected_ = random_graph(plain.ctx.get(), plain.graph, seed);
+        got_ = random_graph(planned.ctx.get(), planned.graph, seed);
+        own_.reset(ggml_backend_alloc_ctx_tensors(plain.ctx.get(), cpu_.get()));
     }
-    EXPECT_EQ(together, 0u);  // everything of `plain` had its memory already
-    EXPECT_GT(apart, ggml_gallocr_get_buffer_size(shared.get(), 0));
+    bool compute_equal() {
+        for (Graph* g : {&plain, &planned}) {
+            set_leafs(g->ctx.get());
+            fake_cpu().fake(0).ran.clear();
+            EXPECT_EQ(ggml_backend_graph_compute(cpu_.get(), g->graph), GGML_STATUS_SUCCESS);
+        }
+        for (size_t i = 0; i < got_.size(); ++i) {
+            if (std::memcmp(expected_[i]->data, got_[i]->data, ggml_nbytes(got_[i])) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+    size_t own_bytes() const { return ggml_backend_buffer_get_size(own_.get()); }
+    Graph plain, planned;
+
+private:
+    ggml_backend_ptr cpu_;
+    ggml_backend_buffer_ptr own_;
+    std::vector<ggml_tensor*> expected_, got_;
+};
+
+TEST(GraphAlloc, ResultsDoNotDependOnWhereTensorsLie) {
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(ggml_backend_cpu_buffer_type()));
+    for (uint32_t seed = 0; seed < 300; ++seed) {
+        Twins twins(seed);
+        ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), twins.planned.graph));
+        ASSERT_TRUE(twins.compute_equal()) << "seed " << seed;
+        EXPECT_LT(ggml_gallocr_get_buffer_size(galloc.get(), 0), twins.own_bytes());
+        // A graph whose tensors all have memory needs none.
+        ggml_gallocr_ptr fresh(ggml_gallocr_new(ggml_backend_cpu_buffer_type()));
+        ASSERT_TRUE(ggml_gallocr_reserve(fresh.get(), twins.plain.graph));
+        EXPECT_EQ(ggml_gallocr_get_buffer_size(fresh.get(), 0), 0u);
+    }
+}
+
+TEST(GraphAlloc, ResultsDoNotDependOnSlotsAndChunks) {
+    Memory small(128), large(kNoLimit);
+    ggml_backend_buffer_type_t types[] = {small.type, large.type, small.type};
+    ggml_gallocr_ptr galloc(ggml_gallocr_new_n(types, 3));
+    for (uint32_t seed = 1000; seed < 1200; ++seed) {
+        Twins twins(seed);
+        std::mt19937 random(seed);
+        std::vector<int> nodes(200), leafs(200);
+        for (int& slot : nodes) slot = static_cast<int>(random() % 3);
+        for (int& slot : leafs) slot = static_cast<int>(random() % 3);
+        ggml_cgraph* graph = twins.planned.graph;
+        ASSERT_LE(ggml_graph_n_nodes(graph), 200);
+        ASSERT_TRUE(ggml_gallocr_reserve_n(galloc.get(), graph, nodes.data(), leafs.data()));
+        ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), graph));
+        ASSERT_TRUE(twins.compute_equal()) << "seed " << seed;
+        for (int i = 0; i < ggml_graph_n_nodes(graph); ++i) {
+            const ggml_tensor* node = ggml_graph_node(graph, i);
+            if (node->view_src) continue;
+            ASSERT_EQ(ggml_backend_buffer_get_type(node->buffer),
+                      types[nodes[static_cast<size_t>(i)]]);
+        }
+    }
 }
 
 }  // namespace

@@ -299,4 +299,26 @@ TEST(Fork, ChildIsToldAndLives) {
     EXPECT_EQ(ggml_backend_graph_compute(stream.get(), square.graph), GGML_STATUS_SUCCESS);
 }
 
+TEST(Fork, ChildComputesOnThreadsOfItsOwn) {
+    ggml_backend_ptr stream(ggml_backend_cpu_init());
+    ggml_backend_cpu_set_n_threads(stream.get(), 3);
+    Square square;
+    ASSERT_EQ(ggml_backend_graph_compute(stream.get(), square.graph), GGML_STATUS_SUCCESS);
+    ggml_backend_cpu_reg()->fork_safe = true;  // as the note of the real plugin says
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        ggml_set_f32(square.y, 0.0f);
+        const bool computed =
+            ggml_backend_graph_compute(stream.get(), square.graph) == GGML_STATUS_SUCCESS &&
+            ggml_get_f32_1d(square.y, 99) == 9.0f && fake_cpu().fake(0).last_threads == 3;
+        stream.reset();
+        ::_exit(computed ? 0 : 1);
+    }
+    ggml_backend_cpu_reg()->fork_safe = false;
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 }  // namespace
