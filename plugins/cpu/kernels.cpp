@@ -10,30 +10,36 @@ namespace tenon::cpu {
 
 // clang-format off
 extern constinit const Kernel
-    kDup, kBinaryAdd, kAddQuantized, kAddId, kAdd1, kAcc, kBinarySub, kBinaryMul, kBinaryDiv,
-    kSqr, kSqrt, kLog, kSin, kCos, kSum, kSumRows, kCumsum, kMean, kArgmax, kCountEqual,
-    kRepeat, kRepeatBack, kConcat, kSiluBack, kNorm, kRmsNorm, kRmsNormBack, kGroupNorm,
-    kL2Norm, kMulMatPanels, kMulMat, kMulMatId, kOutProd, kScale, kSet, kCpy, kCont, kGetRows,
-    kGetRowsBack, kSetRows, kDiag, kDiagMaskInf, kDiagMaskZero, kSoftMax, kSoftMaxBack, kRope,
-    kRopeBack, kClamp, kPad, kPadReflect1d, kRoll, kArange, kTimestepEmbedding, kArgsort, kTopK,
-    kLeakyRelu, kTri, kFill, kFlashAttnExt, kSsmConv, kSsmScan, kRwkvWkv6, kGatedLinearAttn,
-    kRwkvWkv7, kSolveTri, kGatedDeltaNet, kLightningIndexer, kDsv4HcComb, kDsv4HcPre,
-    kDsv4HcPost, kUnary, kMapCustom1, kMapCustom2, kMapCustom3, kCustom, kCrossEntropyLoss,
-    kCrossEntropyLossBack, kOptStepAdamW, kOptStepSgd, kGlu;
+    kDup, kBinaryAdd, kAddQuantized, kAddId, kAdd1, kAdd1Quantized, kAcc, kBinarySub,
+    kBinaryMul, kBinaryDiv, kSqr, kSqrt, kLog, kSin, kCos, kSum, kSumRows, kCumsum, kMean,
+    kArgmax, kCountEqual, kRepeat, kRepeatBack, kConcat, kSiluBack, kNorm, kRmsNorm,
+    kRmsNormBack, kGroupNorm, kL2Norm, kMulMatPanels, kMulMat, kMulMatId, kOutProd, kScale,
+    kSet, kCpy, kCont, kGetRows, kGetRowsBack, kSetRows, kDiag, kDiagMaskInf, kDiagMaskZero,
+    kSoftMax, kSoftMaxBack, kRope, kRopeBack, kClamp, kConvTranspose1d, kIm2col, kIm2colBack,
+    kIm2col3d, kCol2im1d, kConv2d, kConv3d, kConv2dDw, kConvTranspose2d, kPool1d, kPool2d,
+    kPool2dBack, kUpscale, kPad, kPadReflect1d, kRoll, kArange, kTimestepEmbedding, kArgsort,
+    kTopK, kLeakyRelu, kTri, kFill, kFlashAttnExt, kSsmConv, kSsmScan, kWinPart, kWinUnpart,
+    kGetRelPos, kAddRelPos, kRwkvWkv6, kGatedLinearAttn, kRwkvWkv7, kSolveTri, kGatedDeltaNet,
+    kLightningIndexer, kDsv4HcComb, kDsv4HcPre, kDsv4HcPost, kUnary, kMapCustom1, kMapCustom2,
+    kMapCustom3, kCustom, kCrossEntropyLoss, kCrossEntropyLossBack, kOptStepAdamW, kOptStepSgd,
+    kGlu;
 
 // In order of enum ggml_op; for one op best first.
 constexpr const Kernel* kKernels[] = {
-    &kDup, &kBinaryAdd, &kAddQuantized, &kAddId, &kAdd1, &kAcc, &kBinarySub, &kBinaryMul,
-    &kBinaryDiv, &kSqr, &kSqrt, &kLog, &kSin, &kCos, &kSum, &kSumRows, &kCumsum, &kMean,
-    &kArgmax, &kCountEqual, &kRepeat, &kRepeatBack, &kConcat, &kSiluBack, &kNorm, &kRmsNorm,
-    &kRmsNormBack, &kGroupNorm, &kL2Norm, &kMulMatPanels, &kMulMat, &kMulMatId, &kOutProd,
-    &kScale, &kSet, &kCpy, &kCont, &kGetRows, &kGetRowsBack, &kSetRows, &kDiag, &kDiagMaskInf,
-    &kDiagMaskZero, &kSoftMax, &kSoftMaxBack, &kRope, &kRopeBack, &kClamp, &kPad,
+    &kDup, &kBinaryAdd, &kAddQuantized, &kAddId, &kAdd1, &kAdd1Quantized, &kAcc, &kBinarySub,
+    &kBinaryMul, &kBinaryDiv, &kSqr, &kSqrt, &kLog, &kSin, &kCos, &kSum, &kSumRows, &kCumsum,
+    &kMean, &kArgmax, &kCountEqual, &kRepeat, &kRepeatBack, &kConcat, &kSiluBack, &kNorm,
+    &kRmsNorm, &kRmsNormBack, &kGroupNorm, &kL2Norm, &kMulMatPanels, &kMulMat, &kMulMatId,
+    &kOutProd, &kScale, &kSet, &kCpy, &kCont, &kGetRows, &kGetRowsBack, &kSetRows, &kDiag,
+    &kDiagMaskInf, &kDiagMaskZero, &kSoftMax, &kSoftMaxBack, &kRope, &kRopeBack, &kClamp,
+    &kConvTranspose1d, &kIm2col, &kIm2colBack, &kIm2col3d, &kCol2im1d, &kConv2d, &kConv3d,
+    &kConv2dDw, &kConvTranspose2d, &kPool1d, &kPool2d, &kPool2dBack, &kUpscale, &kPad,
     &kPadReflect1d, &kRoll, &kArange, &kTimestepEmbedding, &kArgsort, &kTopK, &kLeakyRelu,
-    &kTri, &kFill, &kFlashAttnExt, &kSsmConv, &kSsmScan, &kRwkvWkv6, &kGatedLinearAttn,
-    &kRwkvWkv7, &kSolveTri, &kGatedDeltaNet, &kLightningIndexer, &kDsv4HcComb, &kDsv4HcPre,
-    &kDsv4HcPost, &kUnary, &kMapCustom1, &kMapCustom2, &kMapCustom3, &kCustom,
-    &kCrossEntropyLoss, &kCrossEntropyLossBack, &kOptStepAdamW, &kOptStepSgd, &kGlu,
+    &kTri, &kFill, &kFlashAttnExt, &kSsmConv, &kSsmScan, &kWinPart, &kWinUnpart, &kGetRelPos,
+    &kAddRelPos, &kRwkvWkv6, &kGatedLinearAttn, &kRwkvWkv7, &kSolveTri, &kGatedDeltaNet,
+    &kLightningIndexer, &kDsv4HcComb, &kDsv4HcPre, &kDsv4HcPost, &kUnary, &kMapCustom1,
+    &kMapCustom2, &kMapCustom3, &kCustom, &kCrossEntropyLoss, &kCrossEntropyLossBack,
+    &kOptStepAdamW, &kOptStepSgd, &kGlu,
 };
 // clang-format on
 
