@@ -38,14 +38,14 @@ inline void set_f32(ggml_bf16_t* p, float x) { *p = float_to_bfloat(x); }
 template <class Half>
 f32 load_some(const Half* p, int n) {
     Half lanes[f32::lanes] = {};
-    std::memcpy(lanes, p, static_cast<unsigned>(n) * sizeof(Half));
+    for (int k = 0; k < n && k < f32::lanes; ++k) lanes[k] = p[k];
     return load(lanes);
 }
 template <class Half>
 void store_some(Half* p, f32 a, int n) {
     Half lanes[f32::lanes];
     store(lanes, a);
-    std::memcpy(p, lanes, static_cast<unsigned>(n) * sizeof(Half));
+    for (int k = 0; k < n && k < f32::lanes; ++k) p[k] = lanes[k];
 }
 
 // ---- loops that make a row --------------------------------------------------------------------
