@@ -122,6 +122,7 @@ Comparison compare_selections(const ggml_tensor& indices, const std::vector<doub
     if (want.size() != got.size()) return {false, 0, "different number of elements"};
     const int64_t k = indices.ne[0], n = keys.ne[0];
     std::vector<char> seen(n);
+    std::vector<double> wanted(k), selected(k);
     for (size_t row = 0; row * k < want.size(); ++row) {
         std::fill(seen.begin(), seen.end(), 0);
         for (int64_t i = 0; i < k; ++i) {
@@ -130,9 +131,16 @@ Comparison compare_selections(const ggml_tensor& indices, const std::vector<doub
                        g = static_cast<int64_t>(got[at_index]);
             if (g < 0 || g >= n || seen[g]++)
                 return {false, 1, at(at_index, want[at_index], got[at_index])};
-            if (key_values[row * n + w] != key_values[row * n + g]) {
-                return {false, 1, at(at_index, want[at_index], got[at_index])};
-            }
+            wanted[i] = key_values[row * n + w];
+            selected[i] = key_values[row * n + g];
+        }
+        if (indices.op == GGML_OP_TOP_K) {
+            std::sort(wanted.begin(), wanted.end());
+            std::sort(selected.begin(), selected.end());
+        }
+        for (int64_t i = 0; i < k; ++i) {
+            if (wanted[i] != selected[i])
+                return {false, 1, at(row * k + i, wanted[i], selected[i])};
         }
     }
     return {true, 0, ""};

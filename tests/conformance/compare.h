@@ -29,8 +29,8 @@ Comparison compare_floats(const std::vector<double>& want, const std::vector<dou
 Comparison compare_exactly(const std::vector<double>& want, const std::vector<double>& got);
 
 // Indices into rows of `keys` (same shape apart from dimension 0): the values they select must be
-// equal, since equal keys may be ordered either way. Every index must be in range and, inside a
-// row, occur once.
+// equal, since equal keys may be ordered either way; for TOP_K they may come in any order. Every
+// index must be in range and, inside a row, occur once.
 Comparison compare_selections(const ggml_tensor& indices, const std::vector<double>& want,
                               const std::vector<double>& got, const ggml_tensor& keys,
                               const std::vector<double>& key_values);

@@ -20,6 +20,10 @@ struct GoldenResult {
     std::string message;  // NMSE and limit, which element; or why it was skipped
 };
 
+// The message of a graph that was skipped because what was recorded for its output is not what the
+// op computes.
+inline constexpr char kWrongRecord[] = "the recorded value is known to be wrong";
+
 using OnResult = std::function<void(const GoldenResult&)>;
 
 // A graph of an op file.

@@ -27,7 +27,8 @@ void store_floats(const ggml_tensor& leaf, const std::vector<float>& values) {
         const float* row = values.data() + r * n;
         if (leaf.type == GGML_TYPE_F32) {
             std::memcpy(p, row, n * sizeof(float));
-        } else if (ggml_quantize_requires_imatrix(leaf.type)) {
+        } else if (ggml_is_quantized(leaf.type) && !traits->from_float_ref) {
+            // Types that are only quantised with a weight per value.
             const std::vector<float> even(n, 1.0f);
             ggml_quantize_chunk(leaf.type, row, p, 0, 1, n, even.data());
         } else if (traits->from_float_ref) {
@@ -273,7 +274,7 @@ const std::vector<Case>& all_cases() {
         for (const MakeCases make :
              {arithmetic_cases, activation_cases, reduce_cases, norm_cases, matmul_cases,
               layout_cases, rows_cases, fill_cases, attention_cases, conv_cases, pool_cases,
-              sort_cases, recurrent_cases, train_cases}) {
+              sort_cases, recurrent_cases, train_cases, custom_cases}) {
             make(*list);
         }
         return &list->cases;

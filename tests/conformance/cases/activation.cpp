@@ -1,0 +1,275 @@
+// Cases: functions of one element, gated units, and the chains that devices like to fuse.
+
+#include "tests/conformance/cases/helpers.h"
+
+namespace tenon::conformance {
+namespace {
+
+constexpr int kWider[] = {3, 2, 5, 4};
+
+// ---- UNARY ------------------------------------------------------------------------------------
+
+bool rounds(ggml_unary_op op) {
+    return op == GGML_UNARY_OP_FLOOR || op == GGML_UNARY_OP_CEIL || op == GGML_UNARY_OP_ROUND ||
+           op == GGML_UNARY_OP_TRUNC;
+}
+
+// Wide enough for both ends of every function; the squares and powers of halves stay finite.
+float span_of(ggml_unary_op op, ggml_type type) {
+    const bool grows =
+        op == GGML_UNARY_OP_EXP || op == GGML_UNARY_OP_EXPM1 || op == GGML_UNARY_OP_XIELU;
+    return grows && type != GGML_TYPE_F32 ? 10.0f : 150.0f;
+}
+
+ggml_tensor* build_unary(GraphMaker& m, ggml_unary_op op, ggml_tensor* x, bool inplace) {
+    if (op == GGML_UNARY_OP_XIELU) return ggml_xielu(m.ctx, x, 4.0f, 20.0f, 0.5f, 1e-7f);
+    return (inplace ? ggml_unary_inplace : ggml_unary)(m.ctx, x, op);
+}
+
+void unary_cases_of(CaseList& list, ggml_unary_op op, ggml_type type) {
+    const std::string name = std::string("UNARY:") + ggml_unary_op_name(op);
+    const float wide = span_of(op, type);
+    for (const float span : {wide, rounds(op) ? 10.0f : 1.0f}) {
+        const Fill fill = between(-span, span);
+        const auto add = [&](const std::string& how, bool inplace,
+                             std::function<ggml_tensor*(GraphMaker&)> source) {
+            list.add(
+                {.op = name,
+                 .params = params("type", type, "span", span) + "," + how,
+                 .build = [=](GraphMaker& m) { return build_unary(m, op, source(m), inplace); }});
+        };
+        for (const Shape& shape :
+             {Shape{128, 2, 2, 2}, Shape{5, 7, 11, 13}, Shape{10, 5, 4, 3}, Shape{512, 16},
+              Shape{7, 1, 5, 3}, Shape{1}, Shape{1023, 3}, Shape{0, 3}, Shape{16411}}) {
+            add(params("ne", shape, "v", 0), false,
+                [=](GraphMaker& m) { return m.leaf(type, shape, fill); });
+        }
+        for (const Shape& shape : {Shape{128, 2, 2, 2}, Shape{5, 7, 11, 13}}) {
+            if (op == GGML_UNARY_OP_XIELU) continue;  // takes padded rows, but no padded planes
+            add(params("ne", shape, "v", 1), false,
+                [=](GraphMaker& m) { return corner(m, type, shape, kWider, fill); });
+        }
+        if (op == GGML_UNARY_OP_XIELU) continue;
+        add("view", false, [=](GraphMaker& m) { return m.inset(type, {33, 5, 4, 3}, fill); });
+        add("permuted", false, [=](GraphMaker& m) {
+            return m.permuted(type, {33, 5, 4, 3}, {0, 2, 3, 1}, fill);
+        });
+        add("inplace", true, [=](GraphMaker& m) { return m.leaf(type, {65, 3, 2}, fill); });
+    }
+    if (rounds(op)) {
+        list.add(
+            {.op = name,
+             .params = params("type", type, "ne", Shape{1024, 1024}),
+             .build = [=](GraphMaker& m) {
+                 return build_unary(m, op, m.leaf(type, {1024, 1024}, between(-10, 10)), false);
+             }});
+    }
+}
+
+// ---- GLU --------------------------------------------------------------------------------------
+
+void glu_cases_of(CaseList& list, ggml_glu_op op, ggml_type type) {
+    const std::string name = std::string("GLU:") + ggml_glu_op_name(op);
+    const Fill fill = between(-150, 150);
+    const auto operand = [=](GraphMaker& m, const Shape& shape, bool v) {
+        return v ? corner(m, type, shape, {3, 1, 1, 1}, fill) : m.leaf(type, shape, fill);
+    };
+    for (const Shape& shape : {Shape{128, 2, 2, 2}, Shape{5, 7, 11, 13}, Shape{2, 3}, Shape{130, 3},
+                               Shape{4098, 1}, Shape{4, 0}}) {
+        for (const bool v : {false, true}) {
+            const std::string common = params("type", type, "ne", shape, "v", v);
+            for (const bool swapped : {false, true}) {
+                list.add({.op = name,
+                          .params = common + "," + params("swapped", swapped),
+                          .build = [=](GraphMaker& m) {
+                              return ggml_glu(m.ctx, operand(m, shape, v), op, swapped);
+                          }});
+            }
+            list.add({.op = name, .params = common + ",split", .build = [=](GraphMaker& m) {
+                          ggml_tensor* x = operand(m, shape, v);
+                          return ggml_glu_split(m.ctx, x, operand(m, shape, v), op);
+                      }});
+        }
+    }
+}
+
+void limited_glu_cases(CaseList& list) {
+    for (const ggml_type type : kFloatTypes) {
+        for (const Shape& shape : {Shape{128, 2, 2, 2}, Shape{37, 5, 3}}) {
+            for (const bool v : {false, true}) {
+                const Fill fill = between(-150, 150);
+                const auto operand = [=](GraphMaker& m) {
+                    return v ? corner(m, type, shape, {3, 1, 1, 1}, fill)
+                             : m.leaf(type, shape, fill);
+                };
+                const auto add = [&](const char* op, float alpha, float limit, auto build) {
+                    list.add({.op = op,
+                              .params = params("type", type, "ne", shape, "v", v, "alpha", alpha,
+                                               "limit", limit),
+                              .build = [=](GraphMaker& m) {
+                                  ggml_tensor* x = operand(m);
+                                  return build(m.ctx, x, operand(m));
+                              }});
+                };
+                for (const float alpha : {0.5f, 1.702f}) {
+                    for (const float limit : {2.0f, 7.0f}) {
+                        add("GLU:SWIGLU_OAI", alpha, limit,
+                            [=](ggml_context* ctx, ggml_tensor* x, ggml_tensor* g) {
+                                return ggml_swiglu_oai(ctx, x, g, alpha, limit);
+                            });
+                    }
+                }
+                for (const float limit : {2.0f, 10.0f}) {
+                    add("GLU:SWIGLU_CLAMP", 0.0f, limit,
+                        [=](ggml_context* ctx, ggml_tensor* x, ggml_tensor* g) {
+                            return ggml_swiglu_clamp(ctx, x, g, limit);
+                        });
+                }
+            }
+        }
+    }
+}
+
+// ---- LEAKY_RELU, SILU_BACK --------------------------------------------------------------------
+
+void other_cases(CaseList& list) {
+    for (const ggml_type type : kFloatTypes) {
+        for (const bool inplace : {false, true}) {
+            for (const Shape& shape : {Shape{10, 5, 4, 3}, Shape{7, 1, 5, 3}, Shape{1024, 1024},
+                                       Shape{1}, Shape{0, 2}}) {
+                list.add({.op = "LEAKY_RELU",
+                          .params = params("type", type, "ne", shape, "inplace", inplace),
+                          .build = [=](GraphMaker& m) {
+                              return ggml_leaky_relu(m.ctx, m.leaf(type, shape), 0.1f, inplace);
+                          }});
+            }
+        }
+        list.add({.op = "LEAKY_RELU",
+                  .params = params("type", type) + ",view",
+                  .build = [=](GraphMaker& m) {
+                      return ggml_leaky_relu(m.ctx, m.inset(type, {33, 5, 4, 3}), -0.5f, false);
+                  }});
+        for (const float span : {1.0f, 30.0f}) {
+            for (const Shape& shape : {Shape{64, 5, 4, 3}, Shape{1}, Shape{1023, 7}, Shape{0, 2}}) {
+                list.add({.op = "SILU_BACK",
+                          .params = params("type", type, "ne", shape, "span", span),
+                          .build = [=](GraphMaker& m) {
+                              ggml_tensor* g = m.leaf(type, shape);
+                              return ggml_silu_back(m.ctx, g,
+                                                    m.leaf(type, shape, between(-span, span)));
+                          }});
+            }
+        }
+    }
+}
+
+// ---- chains -----------------------------------------------------------------------------------
+
+double chain_limit(ggml_type type) {
+    return type == GGML_TYPE_F32 ? 1e-7 : type == GGML_TYPE_F16 ? 5e-5 : 5e-3;
+}
+
+enum class Operand { kPacked, kPaddedRows, kHalf, kStrided, kBroadcast };
+constexpr const char* kOperandNames[] = {"packed", "padded", "half", "strided", "broadcast"};
+
+ggml_tensor* operand(GraphMaker& m, ggml_type type, const Shape& shape, Operand layout) {
+    switch (layout) {
+        case Operand::kPaddedRows:
+            return corner(m, type, shape, {2, 1, 1, 1});
+        case Operand::kHalf: {  // the second half of each row
+            ggml_tensor* t = m.leaf(type, {shape[0] * 2, shape[1], shape[2], shape[3]});
+            return ggml_view_4d(m.ctx, t, shape[0], shape[1], shape[2], shape[3], t->nb[1],
+                                t->nb[2], t->nb[3], shape[0] * t->nb[0]);
+        }
+        case Operand::kStrided:
+            return corner(m, type, shape, {1, 2, 1, 1});
+        case Operand::kBroadcast:
+            return m.leaf(type, {shape[0]});
+        default:
+            return m.leaf(type, shape);
+    }
+}
+
+// act(x) * y [+ z], with act(x) as either factor, and perhaps with another reader.
+void gate_cases(CaseList& list, ggml_unary_op op, ggml_type type) {
+    const std::string name = std::string("CHAIN:") + ggml_unary_op_name(op) + "_MUL";
+    for (int layout = 0; layout < 5; ++layout) {
+        for (const bool first : {true, false}) {
+            if (!first && layout == static_cast<int>(Operand::kBroadcast)) continue;
+            for (const char* then : {"", "ADD", "second reader"}) {
+                const Shape shape{128, 5, 2, 3};
+                list.add(
+                    {.op = name,
+                     .params = params("type", type, "layout", kOperandNames[layout], "first", first,
+                                      "then", then),
+                     .max_nmse = chain_limit(type),
+                     .build = [=](GraphMaker& m) {
+                         ggml_tensor* act = ggml_unary(m.ctx, m.leaf(type, shape), op);
+                         ggml_tensor* y = operand(m, type, shape, static_cast<Operand>(layout));
+                         ggml_tensor* product =
+                             first ? ggml_mul(m.ctx, act, y) : ggml_mul(m.ctx, y, act);
+                         if (!*then) return product;
+                         return ggml_add(m.ctx, product, *then == 'A' ? m.leaf(type, shape) : act);
+                     }});
+            }
+        }
+    }
+}
+
+void chain_cases(CaseList& list) {
+    for (const ggml_type type : kFloatTypes) {
+        for (const ggml_unary_op op : {GGML_UNARY_OP_SILU, GGML_UNARY_OP_SIGMOID,
+                                       GGML_UNARY_OP_SOFTPLUS, GGML_UNARY_OP_GELU}) {
+            gate_cases(list, op, type);
+        }
+        for (const Shape& shape : {Shape{128, 2, 2, 2}, Shape{5, 7, 11, 13}}) {
+            list.add({.op = "CHAIN:RELU_SQR",
+                      .params = params("type", type, "ne", shape),
+                      .build = [=](GraphMaker& m) {
+                          return ggml_sqr(m.ctx, ggml_relu(m.ctx, m.leaf(type, shape)));
+                      }});
+        }
+        // x + c*sin(a*x)^2
+        for (const Shape& shape :
+             {Shape{5, 7}, Shape{33, 32}, Shape{1025, 13}, Shape{128, 16}, Shape{256, 192},
+              Shape{64, 32, 2}, Shape{64, 32, 1, 2}, Shape{64, 32, 2, 3}}) {
+            list.add({.op = "CHAIN:SNAKE",
+                      .params = params("type", type, "ne", shape),
+                      .max_nmse = chain_limit(type),
+                      .build = [=](GraphMaker& m) {
+                          ggml_tensor* x = m.leaf(type, shape, between(-3.14159265f, 3.14159265f));
+                          ggml_tensor* a = m.f32({1, shape[1]});
+                          ggml_tensor* c = m.f32({1, shape[1]});
+                          ggml_tensor* s = ggml_sqr(m.ctx, ggml_sin(m.ctx, ggml_mul(m.ctx, x, a)));
+                          return ggml_add(m.ctx, x, ggml_mul(m.ctx, s, c));
+                      }});
+        }
+    }
+    for (const Shape& shape : {Shape{10, 10, 10, 10}, Shape{33, 3}}) {
+        list.add(
+            {.op = "CHAIN:SOFTCAP", .params = params("ne", shape), .build = [=](GraphMaker& m) {
+                 const float cap = 50.0f;
+                 ggml_tensor* x = ggml_scale(m.ctx, m.f32(shape, between(-90, 90)), 1 / cap);
+                 return ggml_scale(m.ctx, ggml_tanh(m.ctx, x), cap);
+             }});
+    }
+}
+
+}  // namespace
+
+void activation_cases(CaseList& list) {
+    for (const ggml_type type : kFloatTypes) {
+        for (int op = 0; op < GGML_UNARY_OP_COUNT; ++op)
+            unary_cases_of(list, static_cast<ggml_unary_op>(op), type);
+        for (int op = 0; op < GGML_GLU_OP_COUNT; ++op) {
+            const auto glu = static_cast<ggml_glu_op>(op);
+            if (glu != GGML_GLU_OP_SWIGLU_OAI && glu != GGML_GLU_OP_SWIGLU_CLAMP)
+                glu_cases_of(list, glu, type);
+        }
+    }
+    limited_glu_cases(list);
+    other_cases(list);
+    chain_cases(list);
+}
+
+}  // namespace tenon::conformance
