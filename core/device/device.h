@@ -129,8 +129,7 @@ std::vector<ggml_backend_reg_t> registry_publish(
 // it lives. The caller then owns it and calls shutdown.
 Result<std::unique_ptr<ggml_backend_reg>> registry_remove(ggml_backend_reg_t reg);
 
-// ---- what placement and memory call
-// --------------------------------------------------------------
+// ---- what placement and memory call -----------------------------------------------------------
 
 // Verdicts of a device on many nodes at once; `want_cost` false asks for support only. View ops are
 // always supported: there is nothing to compute.

@@ -67,8 +67,7 @@ void unregister_host_buffer(void* p) {
                                tenon_error* error) { return memory.unpin(device, p, error); });
 }
 
-// ---- who offers what
-// -----------------------------------------------------------------------------
+// ---- who offers what --------------------------------------------------------------------------
 
 template <class Test>
 bool any_device(const ggml_backend_reg& reg, Test&& test) {

@@ -13,8 +13,7 @@ namespace {
 
 constexpr size_t kWorkspaceAlignment = 64;  // bytes, in host memory
 
-// ---- workspace
-// -----------------------------------------------------------------------------------
+// ---- workspace --------------------------------------------------------------------------------
 
 struct Workspace {
     void* memory = nullptr;
@@ -75,8 +74,7 @@ Result<Workspace> workspace_for(ggml_backend& stream, const RunOptions& options,
     return in_host_memory ? host_workspace(stream, need) : device_workspace(stream, need);
 }
 
-// ---- threads
-// -------------------------------------------------------------------------------------
+// ---- threads ----------------------------------------------------------------------------------
 
 // A team taken for one run.
 class TeamUse {

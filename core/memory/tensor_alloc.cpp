@@ -33,8 +33,7 @@ Result<void> place_next(ggml_tallocr* talloc, ggml_tensor* tensor) {
     return {};
 }
 
-// ---- contexts
-// ------------------------------------------------------------------------------------
+// ---- contexts ---------------------------------------------------------------------------------
 
 bool needs_memory(const ggml_tensor& tensor) { return !tensor.data && !tensor.view_src; }
 
