@@ -18,6 +18,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -38,6 +39,7 @@ using Json = nlohmann::json;
 std::ofstream g_out;
 std::mutex g_log_mutex;
 std::vector<Json> g_log;
+std::vector<ggml_backend_t> g_streams;
 
 void print(const Json& line) {
     g_out << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
@@ -176,8 +178,8 @@ bool run(const std::string& command, const std::string& value) {
     else if (command == "unload") {
         print_call("unload", tenon_plugin_unload(ggml_backend_reg_by_name(value.c_str())));
     } else if (command == "stream") {
-        print({{"what", "stream"},
-               {"open", ggml_backend_init_by_name(value.c_str(), nullptr) != nullptr}});
+        g_streams.push_back(ggml_backend_init_by_name(value.c_str(), nullptr));
+        print({{"what", "stream"}, {"open", g_streams.back() != nullptr}});
     } else if (command == "set") {
         const size_t equals = value.find('=');
         print_call("set", tenon_setting_set(value.substr(0, equals).c_str(),
@@ -215,6 +217,10 @@ int main(int argc, char** argv) {
         const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
         if (!run(argument.substr(0, equals), value)) return 2;
     }
+    for (ggml_backend_t stream : g_streams) ggml_backend_free(stream);
     print({{"what", "end"}});
+    g_out.close();
+    if (::geteuid() != ::getuid())
+        std::_Exit(0);  // a leak checker could not look at its own process
     return 0;
 }
