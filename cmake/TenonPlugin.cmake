@@ -10,10 +10,10 @@
 # The result exports one symbol, tenon_plugin_entry_v1, and may leave no symbol undefined.
 set(TENON_PLUGIN_SUBDIR tenon/plugins-1)
 set(TENON_PLUGIN_MAP ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
+set(TENON_PLUGIN_MODE ${CMAKE_CURRENT_LIST_DIR}/PluginMode.cmake)
 
 function(tenon_add_plugin name)
   cmake_parse_arguments(arg "" "SIMD;COMPONENT;OUTPUT_DIRECTORY" "SOURCES;KERNELS;BASELINE;OPTIONS" ${ARGN})
-  string(REPLACE "-" "_" id ${name})
   set(target tenon-${name})
   set(compile_flags -fno-gnu-unique)
 
@@ -43,6 +43,8 @@ function(tenon_add_plugin name)
     set(arg_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${TENON_PLUGIN_SUBDIR})
   endif()
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${arg_OUTPUT_DIRECTORY})
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:${target}> -P ${TENON_PLUGIN_MODE})
   if(arg_COMPONENT)
     install(TARGETS ${target} LIBRARY
       DESTINATION ${CMAKE_INSTALL_LIBDIR}/${TENON_PLUGIN_SUBDIR} COMPONENT ${arg_COMPONENT})
