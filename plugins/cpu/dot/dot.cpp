@@ -13,6 +13,10 @@ constexpr DotType block32(ggml_type partner) {
     return {type, partner, vec_dot_q8<type>, Operand::kQ8, tile_q8<type>};
 }
 template <ggml_type type>
+constexpr DotType unpacked(ggml_type partner) {
+    return {type, partner, UnpackedDot<type>::vec_dot, Operand::kQ8, UnpackedDot<type>::tile};
+}
+template <ggml_type type>
 constexpr DotType converted(ggml_type partner) {
     return {type, partner, vec_dot_converted<type>, Operand::kF32, tile_converted<type>};
 }
@@ -23,29 +27,29 @@ constexpr DotType kDotTypes[] = {
     {GGML_TYPE_BF16, GGML_TYPE_BF16, vec_dot_bf16, Operand::kF32, tile_bf16_f32},
     block32<GGML_TYPE_Q4_0>(GGML_TYPE_Q8_0),
     block32<GGML_TYPE_Q4_1>(GGML_TYPE_Q8_1),
-    converted<GGML_TYPE_Q5_0>(GGML_TYPE_Q8_0),
-    converted<GGML_TYPE_Q5_1>(GGML_TYPE_Q8_1),
+    block32<GGML_TYPE_Q5_0>(GGML_TYPE_Q8_0),
+    block32<GGML_TYPE_Q5_1>(GGML_TYPE_Q8_1),
     block32<GGML_TYPE_Q8_0>(GGML_TYPE_Q8_0),
     block32<GGML_TYPE_IQ4_NL>(GGML_TYPE_Q8_0),
     block32<GGML_TYPE_MXFP4>(GGML_TYPE_Q8_0),
-    converted<GGML_TYPE_NVFP4>(GGML_TYPE_Q8_0),
-    converted<GGML_TYPE_Q1_0>(GGML_TYPE_Q8_0),
-    converted<GGML_TYPE_Q2_0>(GGML_TYPE_Q8_0),
-    converted<GGML_TYPE_Q2_K>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_Q3_K>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_Q4_K>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_Q5_K>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_Q6_K>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_IQ1_S>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_IQ1_M>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_IQ2_XXS>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_IQ2_XS>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_IQ2_S>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_IQ3_XXS>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_IQ3_S>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_IQ4_XS>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_TQ1_0>(GGML_TYPE_Q8_K),
-    converted<GGML_TYPE_TQ2_0>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_NVFP4>(GGML_TYPE_Q8_0),
+    unpacked<GGML_TYPE_Q1_0>(GGML_TYPE_Q8_0),
+    unpacked<GGML_TYPE_Q2_0>(GGML_TYPE_Q8_0),
+    unpacked<GGML_TYPE_Q2_K>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_Q3_K>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_Q4_K>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_Q5_K>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_Q6_K>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_IQ1_S>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_IQ1_M>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_IQ2_XXS>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_IQ2_XS>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_IQ2_S>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_IQ3_XXS>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_IQ3_S>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_IQ4_XS>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_TQ1_0>(GGML_TYPE_Q8_K),
+    unpacked<GGML_TYPE_TQ2_0>(GGML_TYPE_Q8_K),
 };
 
 // Position in kDotTypes by type, -1: none.
@@ -73,6 +77,7 @@ const DotType* find_dot_type(ggml_type type) {
 
 ggml_from_float_t from_float(ggml_type type) {
     if (type == GGML_TYPE_Q8_0) return quantize_q8_0;
+    if (type == GGML_TYPE_Q4_0) return quantize_q4_0;
     const quant::Format* format = quant::find_format(type);
     return format ? format->from_float : nullptr;
 }

@@ -66,6 +66,7 @@ void tile_f16_f16(const Tile& tile);
 void tile_bf16_bf16(const Tile& tile);
 
 void quantize_q8_0(const float* src, void* dst, int64_t n);
+void quantize_q4_0(const float* src, void* dst, int64_t n);
 
 // Conversion at run time, for the type as a destination; NULL: never a destination.
 ggml_from_float_t from_float(ggml_type type);

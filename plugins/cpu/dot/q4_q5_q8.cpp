@@ -41,6 +41,34 @@ struct Block<GGML_TYPE_Q4_1> {
     static float minimum(const Bytes& b) { return simd::to_f32(b.m); }
 };
 
+// The fifth bits of 32 elements.
+uint32_t high_bits(const uint8_t* qh) {
+    uint32_t bits;
+    std::memcpy(&bits, qh, sizeof bits);
+    return bits;
+}
+
+template <>
+struct Block<GGML_TYPE_Q5_0> {
+    using Bytes = tenon_block_q5_0;
+    using Partner = tenon_block_q8_0;
+    static i8x32 codes(const Bytes& b) {  // less 16
+        return simd::add(simd::load_u4(b.qs), simd::select_bits(high_bits(b.qh), 0, -16));
+    }
+    static float scale(const Bytes& b) { return simd::to_f32(b.d); }
+};
+
+template <>
+struct Block<GGML_TYPE_Q5_1> {
+    using Bytes = tenon_block_q5_1;
+    using Partner = tenon_block_q8_1;
+    static i8x32 codes(const Bytes& b) {
+        return simd::add(simd::load_u4(b.qs), simd::select_bits(high_bits(b.qh), 16, 0));
+    }
+    static float scale(const Bytes& b) { return simd::to_f32(b.d); }
+    static float minimum(const Bytes& b) { return simd::to_f32(b.m); }
+};
+
 template <>
 struct Block<GGML_TYPE_IQ4_NL> {
     using Bytes = tenon_block_iq4_nl;
@@ -143,6 +171,8 @@ void vec_dot_q8(int n, float* s, size_t, const void* x, size_t, const void* y, s
 template void tile_q8<GGML_TYPE_Q8_0>(const Tile&);
 template void tile_q8<GGML_TYPE_Q4_0>(const Tile&);
 template void tile_q8<GGML_TYPE_Q4_1>(const Tile&);
+template void tile_q8<GGML_TYPE_Q5_0>(const Tile&);
+template void tile_q8<GGML_TYPE_Q5_1>(const Tile&);
 template void tile_q8<GGML_TYPE_IQ4_NL>(const Tile&);
 template void tile_q8<GGML_TYPE_MXFP4>(const Tile&);
 template void vec_dot_q8<GGML_TYPE_Q8_0>(int, float*, size_t, const void*, size_t, const void*,
@@ -150,6 +180,10 @@ template void vec_dot_q8<GGML_TYPE_Q8_0>(int, float*, size_t, const void*, size_
 template void vec_dot_q8<GGML_TYPE_Q4_0>(int, float*, size_t, const void*, size_t, const void*,
                                          size_t, int);
 template void vec_dot_q8<GGML_TYPE_Q4_1>(int, float*, size_t, const void*, size_t, const void*,
+                                         size_t, int);
+template void vec_dot_q8<GGML_TYPE_Q5_0>(int, float*, size_t, const void*, size_t, const void*,
+                                         size_t, int);
+template void vec_dot_q8<GGML_TYPE_Q5_1>(int, float*, size_t, const void*, size_t, const void*,
                                          size_t, int);
 template void vec_dot_q8<GGML_TYPE_IQ4_NL>(int, float*, size_t, const void*, size_t, const void*,
                                            size_t, int);

@@ -59,6 +59,52 @@ void quantize_q8_0(const float* src, void* dst, int64_t n) {
     }
 }
 
+namespace {
+
+// Whether some of 32 elements equal `value`.
+bool contains(const float* x, float value) {
+    const simd::f32 v = simd::splat(value);
+    for (int k = 0; k < 32; k += simd::f32::lanes) {
+        if (simd::any(simd::equal(simd::load(x + k), v))) return true;
+    }
+    return false;
+}
+
+// The element of largest magnitude, the first of equal ones, with its sign.
+float signed_largest(const float* x) {
+    const float largest = largest_magnitude(x);
+    if (!contains(x, -largest)) return largest;
+    if (!contains(x, largest)) return -largest;
+    for (int k = 0; k < 32; ++k) {
+        if (std::fabs(x[k]) == largest) return x[k];
+    }
+    return 0.0f;
+}
+
+}  // namespace
+
+// As the reference: codes are trunc(x/d + 8.5), 0 to 15, with d = -largest/8.
+void quantize_q4_0(const float* src, void* dst, int64_t n) {
+    auto* blocks = static_cast<tenon_block_q4_0*>(dst);
+    for (int64_t i = 0; i < n / 32; ++i) {
+        const float* x = src + 32 * i;
+        const float d = signed_largest(x) / -8;
+        const simd::f32 inverse = simd::splat(d != 0 ? 1.0f / d : 0.0f);
+        const simd::f32 middle = simd::splat(8.5f), zero = simd::splat(0.0f),
+                        top = simd::splat(15.0f);
+        float whole[32];
+        simd::map(whole, x, 32, [=](simd::f32 v) {
+            return simd::min(simd::trunc(simd::max(v * inverse + middle, zero)), top);
+        });
+        int8_t codes[32];
+        simd::store_i8(codes, whole, 1.0f);
+        simd::set_f32(&blocks[i].d, d);
+        for (int k = 0; k < 16; ++k) {
+            blocks[i].qs[k] = static_cast<uint8_t>(codes[k] | codes[k + 16] << 4);
+        }
+    }
+}
+
 bool repack_q8_row(ggml_type type, const void* src, void* q8_row, int64_t n) {
     const Out out = parts(q8_row, n);
     for (int64_t i = 0; i < n / 32; ++i) {

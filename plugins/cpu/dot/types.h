@@ -23,6 +23,14 @@ template <ggml_type type>
 void vec_dot_q8(int n, float* s, size_t bs, const void* x, size_t bx, const void* y, size_t by,
                 int nrc);
 
+// k_quants.cpp, iq.cpp, ternary.cpp, fp4.cpp: types whose blocks are unpacked first (unpacked.h)
+template <ggml_type type>
+struct UnpackedDot {
+    static void tile(const Tile& tile);
+    static void vec_dot(int n, float* s, size_t bs, const void* x, size_t bx, const void* y,
+                        size_t by, int nrc);
+};
+
 // converted.cpp: any type that decodes to f32
 void tile_converted_any(ggml_type type, const Tile& tile);
 float vec_dot_converted_any(ggml_type type, int64_t n, const void* x, const void* y);

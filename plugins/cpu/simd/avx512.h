@@ -211,6 +211,64 @@ inline int32_t store_i8(int8_t* p, const float* x, float scale) {
     return _mm512_reduce_add_epi32(_mm512_add_epi32(a, b));
 }
 
+// ---- more of blocks of 32 bytes: unpacking ------------------------------------------------------
+
+inline i8x32 load_i8(const void* lo, const void* hi) {
+    return {_mm256_set_m128i(_mm_loadu_si128(static_cast<const __m128i*>(hi)),
+                             _mm_loadu_si128(static_cast<const __m128i*>(lo)))};
+}
+inline void store_i8(int8_t* p, i8x32 a) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.v);
+}
+inline i8x32 splat_i8(int8_t x) { return {_mm256_set1_epi8(x)}; }
+inline i8x32 load_u2(const void* p) {
+    __m256i x = _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p)));
+    x = _mm256_or_si256(x, _mm256_slli_epi32(x, 12));
+    x = _mm256_or_si256(x, _mm256_slli_epi32(x, 6));
+    return {_mm256_and_si256(x, _mm256_set1_epi8(3))};
+}
+inline i8x32 pack(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+    return {_mm256_set_epi64x(static_cast<int64_t>(d), static_cast<int64_t>(c),
+                              static_cast<int64_t>(b), static_cast<int64_t>(a))};
+}
+inline i8x32 pack(const uint32_t (&x)[8]) {
+    const auto i = [&](int k) { return static_cast<int32_t>(x[k]); };
+    return {_mm256_setr_epi32(i(0), i(1), i(2), i(3), i(4), i(5), i(6), i(7))};
+}
+template <int at, int n, int to = 0>
+i8x32 field(i8x32 a) {
+    // Bits of the neighbour that 16-bit shifts bring in fall to the mask.
+    __m256i x = a.v;
+    if constexpr (at > to) x = _mm256_srli_epi16(x, at - to);
+    if constexpr (at < to) x = _mm256_slli_epi16(x, to - at);
+    return {_mm256_and_si256(x, _mm256_set1_epi8(static_cast<char>(((1 << n) - 1) << to)))};
+}
+inline i8x32 bit_or(i8x32 a, i8x32 b) { return {_mm256_or_si256(a.v, b.v)}; }
+inline i8x32 add(i8x32 a, i8x32 b) { return {_mm256_add_epi8(a.v, b.v)}; }
+inline i8x32 at_least(i8x32 a, uint8_t least) {
+    const __m256i x = _mm256_max_epu8(a.v, _mm256_set1_epi8(static_cast<char>(least)));
+    return {_mm256_cmpeq_epi8(x, a.v)};
+}
+inline i8x32 select_bits(uint32_t bits, int8_t set, int8_t clear) {
+    return {_mm256_mask_blend_epi8(bits, _mm256_set1_epi8(clear), _mm256_set1_epi8(set))};
+}
+inline i8x32 negate(i8x32 a, uint32_t bits) {
+    return {_mm256_mask_sub_epi8(a.v, bits, _mm256_setzero_si256(), a.v)};
+}
+inline i8x32 swap_middle(i8x32 a) { return {_mm256_permute4x64_epi64(a.v, 0xd8)}; }
+inline i32x8 dot_unsigned(i8x32 w, i8x32 y) {
+    return {_mm256_dpbusd_epi32(_mm256_setzero_si256(), w.v, y.v)};
+}
+
+inline f32x8 splat8(float x) { return {_mm256_set1_ps(x)}; }
+inline f32x8 splat8(float lo, float hi) {
+    return {_mm256_set_m128(_mm_set1_ps(hi), _mm_set1_ps(lo))};
+}
+inline f32x8 load8(const float* p) { return {_mm256_loadu_ps(p)}; }
+inline f32x8 to_float(i32x8 a) { return {_mm256_cvtepi32_ps(a.v)}; }
+inline f32x8 mul(f32x8 a, f32x8 b) { return {_mm256_mul_ps(a.v, b.v)}; }
+inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+
 inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
 
 }  // namespace tenon::cpu::simd

@@ -202,6 +202,87 @@ inline int32_t store_i8(int8_t* p, const float* x, float scale) {
     return vaddvq_s32(total);
 }
 
+// ---- more of blocks of 32 bytes: unpacking ------------------------------------------------------
+
+inline i8x32 load_i8(const void* lo, const void* hi) {
+    return {vld1q_s8(static_cast<const int8_t*>(lo)), vld1q_s8(static_cast<const int8_t*>(hi))};
+}
+inline void store_i8(int8_t* p, i8x32 a) {
+    vst1q_s8(p, a.lo);
+    vst1q_s8(p + 16, a.hi);
+}
+inline i8x32 splat_i8(int8_t x) { return {vdupq_n_s8(x), vdupq_n_s8(x)}; }
+inline i8x32 load_u2(const void* p) {
+    const auto spread = [](uint16x4_t bytes) {
+        uint32x4_t x = vmovl_u16(bytes);
+        x = vorrq_u32(x, vshlq_n_u32(x, 12));
+        x = vorrq_u32(x, vshlq_n_u32(x, 6));
+        return vandq_s8(vreinterpretq_s8_u32(x), vdupq_n_s8(3));
+    };
+    const uint16x8_t bytes = vmovl_u8(vld1_u8(static_cast<const uint8_t*>(p)));
+    return {spread(vget_low_u16(bytes)), spread(vget_high_u16(bytes))};
+}
+inline i8x32 pack(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+    return {vreinterpretq_s8_u64(vcombine_u64(vcreate_u64(a), vcreate_u64(b))),
+            vreinterpretq_s8_u64(vcombine_u64(vcreate_u64(c), vcreate_u64(d)))};
+}
+inline i8x32 pack(const uint32_t (&x)[8]) {
+    const auto two = [&](int k) { return uint64_t{x[k + 1]} << 32 | x[k]; };
+    return pack(two(0), two(2), two(4), two(6));
+}
+template <int at, int n, int to = 0>
+i8x32 field(i8x32 a) {
+    const auto half = [](int8x16_t h) {
+        uint8x16_t x = vreinterpretq_u8_s8(h);
+        if constexpr (at > to) x = vshrq_n_u8(x, at - to);
+        if constexpr (at < to) x = vshlq_n_u8(x, to - at);
+        return vreinterpretq_s8_u8(vandq_u8(x, vdupq_n_u8(((1 << n) - 1) << to)));
+    };
+    return {half(a.lo), half(a.hi)};
+}
+inline i8x32 bit_or(i8x32 a, i8x32 b) { return {vorrq_s8(a.lo, b.lo), vorrq_s8(a.hi, b.hi)}; }
+inline i8x32 add(i8x32 a, i8x32 b) { return {vaddq_s8(a.lo, b.lo), vaddq_s8(a.hi, b.hi)}; }
+inline i8x32 at_least(i8x32 a, uint8_t least) {
+    const uint8x16_t bound = vdupq_n_u8(least);
+    return {vreinterpretq_s8_u8(vcgeq_u8(vreinterpretq_u8_s8(a.lo), bound)),
+            vreinterpretq_s8_u8(vcgeq_u8(vreinterpretq_u8_s8(a.hi), bound))};
+}
+struct u8x32 {  // all ones or zeros
+    uint8x16_t lo, hi;
+};
+inline u8x32 bytes_of_bits(uint32_t bits) {
+    const uint8x16_t one = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201));
+    const auto half = [&](uint32_t two_bytes) {
+        const uint8x8_t first = vdup_n_u8(static_cast<uint8_t>(two_bytes));
+        const uint8x8_t second = vdup_n_u8(static_cast<uint8_t>(two_bytes >> 8));
+        return vtstq_u8(vcombine_u8(first, second), one);
+    };
+    return {half(bits), half(bits >> 16)};
+}
+inline i8x32 select_bits(uint32_t bits, int8_t set, int8_t clear) {
+    const u8x32 m = bytes_of_bits(bits);
+    return {vbslq_s8(m.lo, vdupq_n_s8(set), vdupq_n_s8(clear)),
+            vbslq_s8(m.hi, vdupq_n_s8(set), vdupq_n_s8(clear))};
+}
+inline i8x32 negate(i8x32 a, uint32_t bits) {
+    const u8x32 m = bytes_of_bits(bits);
+    return {vbslq_s8(m.lo, vnegq_s8(a.lo), a.lo), vbslq_s8(m.hi, vnegq_s8(a.hi), a.hi)};
+}
+inline i8x32 swap_middle(i8x32 a) {
+    const int64x2_t lo = vreinterpretq_s64_s8(a.lo), hi = vreinterpretq_s64_s8(a.hi);
+    return {vreinterpretq_s8_s64(vzip1q_s64(lo, hi)), vreinterpretq_s8_s64(vzip2q_s64(lo, hi))};
+}
+inline i32x8 dot_unsigned(i8x32 w, i8x32 y) { return dot(w, y); }
+
+inline f32x8 splat8(float x) { return {vdupq_n_f32(x), vdupq_n_f32(x)}; }
+inline f32x8 splat8(float lo, float hi) { return {vdupq_n_f32(lo), vdupq_n_f32(hi)}; }
+inline f32x8 load8(const float* p) { return {vld1q_f32(p), vld1q_f32(p + 4)}; }
+inline f32x8 to_float(i32x8 a) { return {vcvtq_f32_s32(a.lo), vcvtq_f32_s32(a.hi)}; }
+inline f32x8 mul(f32x8 a, f32x8 b) { return {vmulq_f32(a.lo, b.lo), vmulq_f32(a.hi, b.hi)}; }
+inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) {
+    return {vfmaq_f32(c.lo, a.lo, b.lo), vfmaq_f32(c.hi, a.hi, b.hi)};
+}
+
 inline void prefetch(const void* p) { __builtin_prefetch(p); }
 
 }  // namespace tenon::cpu::simd

@@ -239,6 +239,94 @@ inline int32_t store_i8(int8_t* p, const float* x, float scale) {
     return total;
 }
 
+// ---- more of blocks of 32 bytes: unpacking ------------------------------------------------------
+
+inline i8x32 load_i8(const void* lo, const void* hi) {  // 16 bytes each
+    i8x32 r;
+    std::memcpy(r.v, lo, 16);
+    std::memcpy(r.v + 16, hi, 16);
+    return r;
+}
+inline void store_i8(int8_t* p, i8x32 a) { std::memcpy(p, a.v, 32); }
+inline i8x32 splat_i8(int8_t x) {
+    i8x32 r;
+    std::memset(r.v, x, 32);
+    return r;
+}
+// 8 bytes are 32 codes 0 … 3, in order from the low bits on.
+inline i8x32 load_u2(const void* p) {
+    const uint8_t* q = static_cast<const uint8_t*>(p);
+    i8x32 r;
+    for (int k = 0; k < 32; ++k) r.v[k] = static_cast<int8_t>(q[k / 4] >> 2 * (k % 4) & 3);
+    return r;
+}
+inline i8x32 pack(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {  // `a` becomes the first bytes
+    const uint64_t all[4] = {a, b, c, d};
+    return load_i8(all);
+}
+inline i8x32 pack(const uint32_t (&x)[8]) { return load_i8(x); }
+// Bits at … at+n-1 of every byte, moved to bit `to`; the rest is zero.
+template <int at, int n, int to = 0>
+i8x32 field(i8x32 a) {
+    for (int8_t& x : a.v) {
+        const unsigned bits = static_cast<uint8_t>(x) >> at & ((1u << n) - 1);
+        x = static_cast<int8_t>(bits << to);
+    }
+    return a;
+}
+inline i8x32 bit_or(i8x32 a, i8x32 b) {
+    for (int k = 0; k < 32; ++k) a.v[k] = static_cast<int8_t>(a.v[k] | b.v[k]);
+    return a;
+}
+inline i8x32 add(i8x32 a, i8x32 b) {  // modulo 256
+    for (int k = 0; k < 32; ++k) a.v[k] = static_cast<int8_t>(a.v[k] + b.v[k]);
+    return a;
+}
+// -1 where the byte, unsigned, is at least `least`, else 0.
+inline i8x32 at_least(i8x32 a, uint8_t least) {
+    for (int8_t& x : a.v) x = static_cast<uint8_t>(x) >= least ? -1 : 0;
+    return a;
+}
+// Byte k follows bit k.
+inline i8x32 select_bits(uint32_t bits, int8_t set, int8_t clear) {
+    i8x32 r;
+    for (int k = 0; k < 32; ++k) r.v[k] = bits >> k & 1 ? set : clear;
+    return r;
+}
+inline i8x32 negate(i8x32 a, uint32_t bits) {  // bytes whose bit is set
+    for (int k = 0; k < 32; ++k) a.v[k] = static_cast<int8_t>(bits >> k & 1 ? -a.v[k] : a.v[k]);
+    return a;
+}
+// Runs of eight bytes 0 1 2 3 become 0 2 1 3.
+inline i8x32 swap_middle(i8x32 a) {
+    i8x32 r = a;
+    std::memcpy(r.v + 8, a.v + 16, 8);
+    std::memcpy(r.v + 16, a.v + 8, 8);
+    return r;
+}
+inline i32x8 dot_unsigned(i8x32 w, i8x32 y) { return dot(w, y); }  // w: 0 … 127
+
+inline f32x8 splat8(float x) { return {{x, x, x, x, x, x, x, x}}; }
+inline f32x8 splat8(float lo, float hi) { return {{lo, lo, lo, lo, hi, hi, hi, hi}}; }
+inline f32x8 load8(const float* p) {
+    f32x8 r;
+    std::memcpy(r.v, p, sizeof r.v);
+    return r;
+}
+inline f32x8 to_float(i32x8 a) {
+    f32x8 r;
+    for (int l = 0; l < 8; ++l) r.v[l] = static_cast<float>(a.v[l]);
+    return r;
+}
+inline f32x8 mul(f32x8 a, f32x8 b) {
+    for (int l = 0; l < 8; ++l) a.v[l] *= b.v[l];
+    return a;
+}
+inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) {
+    for (int l = 0; l < 8; ++l) c.v[l] += a.v[l] * b.v[l];
+    return c;
+}
+
 inline void prefetch(const void* p) { __builtin_prefetch(p); }
 
 }  // namespace tenon::cpu::simd
