@@ -1,0 +1,332 @@
+// Single kernels: what they refuse and why, what they do with bad indices and with values that are
+// no numbers. That they compute what they should is the business of tests/conformance.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "plugins/cpu/kernel.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+using Extents = std::array<int64_t, 4>;
+
+// A tensor over memory of its own, contiguous.
+struct Tensor : ggml_tensor {
+    std::vector<char> bytes;
+    Tensor(ggml_type t, Extents extents) : ggml_tensor{} {
+        type = t;
+        const TypeSize size = type_size(t);
+        std::copy(extents.begin(), extents.end(), ne);
+        nb[0] = size.bytes;
+        nb[1] = row_bytes(t, ne[0]);
+        nb[2] = nb[1] * static_cast<size_t>(ne[1]);
+        nb[3] = nb[2] * static_cast<size_t>(ne[2]);
+        bytes.resize(nb[3] * static_cast<size_t>(ne[3]) + 64);
+        data = bytes.data();
+    }
+    Tensor(const Tensor&) = delete;
+
+    float* f32() { return static_cast<float*>(data); }
+    int32_t* i32() { return static_cast<int32_t*>(data); }
+    int64_t* i64() { return static_cast<int64_t*>(data); }
+    Tensor& fill(float value) {
+        std::fill_n(f32(), tenon_nelements(this), value);
+        return *this;
+    }
+};
+
+// A node of `op` with this result and these sources.
+struct Node : Tensor {
+    Node(ggml_op o, ggml_type t, Extents extents, std::initializer_list<Tensor*> sources)
+        : Tensor(t, extents) {
+        op = o;
+        int i = 0;
+        for (Tensor* s : sources) src[i++] = s;
+    }
+    template <class Params>
+    Node& with(const Params& params) {
+        std::memcpy(op_params, &params, sizeof params);
+        return *this;
+    }
+
+    uint32_t refusal() const {
+        Verdict why;
+        return find_kernel(*this, &why) ? uint32_t{TENON_REASON_NONE} : why.reason;
+    }
+    // The first failure, or "".
+    std::string run() const {
+        const Kernel* kernel = find_kernel(*this);
+        if (!kernel) return "refused";
+        Shared shared;
+        std::vector<char> scratch((kernel->workspace ? kernel->workspace(*this, 1) : 0) + 64);
+        Task task;
+        task.shared = &shared;
+        task.workspace = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64);
+        task.workspace_size = scratch.size() - 64;
+        kernel->run(task, *this);
+        return shared.failed ? shared.failure : "";
+    }
+};
+
+// ---- values that are no numbers -----------------------------------------------------------------
+
+struct Limits {
+    ggml_unary_op op;
+    float nan, inf, minus_inf, minus_zero;  // what the op makes of them
+};
+constexpr Limits kLimits[] = {
+    {GGML_UNARY_OP_ABS, kNan, kInf, kInf, 0.0f},
+    {GGML_UNARY_OP_SGN, 0, 1, -1, 0},
+    {GGML_UNARY_OP_NEG, kNan, -kInf, kInf, 0},
+    {GGML_UNARY_OP_STEP, 0, 1, 0, 0},
+    {GGML_UNARY_OP_TANH, kNan, 1, -1, -0.0f},
+    {GGML_UNARY_OP_ELU, kNan, kInf, -1, -0.0f},
+    {GGML_UNARY_OP_RELU, 0, kInf, 0, 0},
+    {GGML_UNARY_OP_SIGMOID, kNan, 1, 0, 0.5f},
+    {GGML_UNARY_OP_GELU, kNan, kInf, 0, -0.0f},
+    {GGML_UNARY_OP_GELU_QUICK, kNan, kInf, kNan, -0.0f},
+    {GGML_UNARY_OP_SILU, kNan, kInf, kNan, -0.0f},
+    {GGML_UNARY_OP_HARDSWISH, kNan, kInf, kNan, -0.0f},
+    {GGML_UNARY_OP_HARDSIGMOID, 0, 1, 0, 0.5f},
+    {GGML_UNARY_OP_EXP, kNan, kInf, 0, 1},
+    {GGML_UNARY_OP_EXPM1, kNan, kInf, -1, -0.0f},
+    {GGML_UNARY_OP_SOFTPLUS, kNan, kInf, 0, 0.693147181f},
+    {GGML_UNARY_OP_GELU_ERF, kNan, kInf, kNan, -0.0f},
+    {GGML_UNARY_OP_XIELU, kNan, kInf, kNan, 0},
+    {GGML_UNARY_OP_FLOOR, kNan, kInf, -kInf, -0.0f},
+    {GGML_UNARY_OP_CEIL, kNan, kInf, -kInf, -0.0f},
+    {GGML_UNARY_OP_ROUND, kNan, kInf, -kInf, -0.0f},
+    {GGML_UNARY_OP_TRUNC, kNan, kInf, -kInf, -0.0f},
+};
+
+// All elements of a row that has whole vectors and a rest.
+void expect_all(Node& node, float in, float want) {
+    for (int64_t n : {1, 37}) {
+        Tensor x(GGML_TYPE_F32, {n, 1, 1, 1});
+        x.fill(in);
+        Node each(node.op, GGML_TYPE_F32, {n, 1, 1, 1}, {&x});
+        std::memcpy(each.op_params, node.op_params, sizeof each.op_params);
+        ASSERT_EQ(each.run(), "");
+        for (int64_t i = 0; i < n; ++i) {
+            const float got = each.f32()[i];
+            if (std::isnan(want)) {
+                EXPECT_TRUE(std::isnan(got)) << "of " << in << " " << got << " at " << i;
+            } else {
+                EXPECT_FLOAT_EQ(got, want) << "of " << in << " at " << i;
+                EXPECT_TRUE(std::signbit(got) || !std::signbit(want)) << "of " << in;
+            }
+        }
+    }
+}
+
+TEST(Kernels, UnaryOpsHaveTheirLimits) {
+    for (const Limits& l : kLimits) {
+        SCOPED_TRACE("unary op " + std::to_string(l.op));
+        Node node(GGML_OP_UNARY, GGML_TYPE_F32, {1, 1, 1, 1}, {});
+        node.with(tenon_unary_params{l.op, 4.5f, 20.0f, 0.5f, 1e-6f});
+        expect_all(node, kNan, l.nan);
+        expect_all(node, kInf, l.inf);
+        expect_all(node, -kInf, l.minus_inf);
+        expect_all(node, -0.0f, l.minus_zero);
+    }
+}
+
+TEST(Kernels, RootsLogarithmsAndClampsFollowC) {
+    const auto of = [](ggml_op op, float in, float want) {
+        SCOPED_TRACE("op " + std::to_string(op));
+        Node node(op, GGML_TYPE_F32, {1, 1, 1, 1}, {});
+        if (op == GGML_OP_CLAMP) node.with(tenon_clamp_params{-2, 3});
+        if (op == GGML_OP_LEAKY_RELU) node.with(tenon_leaky_relu_params{0.1f});
+        expect_all(node, in, want);
+    };
+    of(GGML_OP_SQRT, -1, kNan);
+    of(GGML_OP_SQRT, kInf, kInf);
+    of(GGML_OP_LOG, 0, -kInf);
+    of(GGML_OP_LOG, -1, kNan);
+    of(GGML_OP_LOG, kInf, kInf);
+    of(GGML_OP_SIN, kInf, kNan);
+    of(GGML_OP_COS, kNan, kNan);
+    of(GGML_OP_CLAMP, kNan, 3);
+    of(GGML_OP_CLAMP, -kInf, -2);
+    of(GGML_OP_CLAMP, kInf, 3);
+    of(GGML_OP_LEAKY_RELU, kNan, 0);
+    of(GGML_OP_LEAKY_RELU, -kInf, -kInf);
+}
+
+TEST(Kernels, RowsOfZerosHaveNoDirection) {
+    Tensor zeros(GGML_TYPE_F32, {37, 1, 1, 1});
+    for (const ggml_op op : {GGML_OP_NORM, GGML_OP_RMS_NORM, GGML_OP_L2_NORM}) {
+        Node node(op, GGML_TYPE_F32, {37, 1, 1, 1}, {&zeros});
+        ASSERT_EQ(node.with(tenon_norm_params{0}).run(), "");
+        EXPECT_TRUE(std::isnan(node.f32()[36])) << op;
+        ASSERT_EQ(node.with(tenon_norm_params{1e-6f}).run(), "");
+        EXPECT_EQ(node.f32()[36], 0.0f) << op;
+    }
+}
+
+TEST(Kernels, SumsOfNothing) {
+    Tensor none(GGML_TYPE_F32, {0, 3, 1, 1}), no_ids(GGML_TYPE_I32, {0, 3, 1, 1});
+    Node sum(GGML_OP_SUM, GGML_TYPE_F32, {1, 1, 1, 1}, {&none});
+    Node rows(GGML_OP_SUM_ROWS, GGML_TYPE_F32, {1, 3, 1, 1}, {&none});
+    Node mean(GGML_OP_MEAN, GGML_TYPE_F32, {1, 3, 1, 1}, {&none});
+    Node argmax(GGML_OP_ARGMAX, GGML_TYPE_I32, {3, 1, 1, 1}, {&none});
+    Node equal(GGML_OP_COUNT_EQUAL, GGML_TYPE_I64, {1, 1, 1, 1}, {&no_ids, &no_ids});
+    for (Node* node : {&sum, &rows, &mean}) node->fill(7);
+    argmax.i32()[2] = 7;
+    equal.i64()[0] = 7;
+    for (const Node* node : {&sum, &rows, &mean, &argmax, &equal}) ASSERT_EQ(node->run(), "");
+    EXPECT_EQ(sum.f32()[0], 0.0f);
+    EXPECT_EQ(rows.f32()[2], 0.0f);
+    EXPECT_TRUE(std::isnan(mean.f32()[2]));
+    EXPECT_EQ(argmax.i32()[2], 0);
+    EXPECT_EQ(equal.i64()[0], 0);
+}
+
+TEST(Kernels, EqualElementsKeepTheirOrderWhenSorted) {
+    for (const int64_t n : {7, 600}) {
+        Tensor x(GGML_TYPE_F32, {n, 1, 1, 1});
+        for (int64_t i = 0; i < n; ++i) x.f32()[i] = i % 2 ? 0.0f : -0.0f;  // equal zeros
+        for (const int32_t order : {GGML_SORT_ORDER_ASC, GGML_SORT_ORDER_DESC}) {
+            Node sorted(GGML_OP_ARGSORT, GGML_TYPE_I32, {n, 1, 1, 1}, {&x});
+            ASSERT_EQ(sorted.with(tenon_argsort_params{order}).run(), "");
+            for (int64_t i = 0; i < n; ++i) EXPECT_EQ(sorted.i32()[i], i);
+        }
+    }
+}
+
+TEST(Kernels, NansAreSortedToTheEnds) {
+    Tensor x(GGML_TYPE_F32, {600, 1, 1, 1});
+    for (int64_t i = 0; i < 600; ++i) x.f32()[i] = i == 300 ? kNan : static_cast<float>(i);
+    Node sorted(GGML_OP_ARGSORT, GGML_TYPE_I32, {600, 1, 1, 1}, {&x});
+    ASSERT_EQ(sorted.with(tenon_argsort_params{GGML_SORT_ORDER_ASC}).run(), "");
+    EXPECT_EQ(sorted.i32()[599], 300);
+    EXPECT_EQ(sorted.i32()[0], 0);
+    Node best(GGML_OP_TOP_K, GGML_TYPE_I32, {3, 1, 1, 1}, {&x});
+    ASSERT_EQ(best.run(), "");  // whatever it selects, it is three different elements
+    EXPECT_NE(best.i32()[0], best.i32()[1]);
+    EXPECT_NE(best.i32()[1], best.i32()[2]);
+}
+
+// ---- indices in data ----------------------------------------------------------------------------
+
+TEST(Kernels, IndicesOutOfRangeFailTheNode) {
+    for (const int32_t bad :
+         {-1, 4, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()}) {
+        Tensor table(GGML_TYPE_F32, {5, 4, 1, 1}), rows(GGML_TYPE_F32, {5, 2, 1, 1});
+        Tensor ids(GGML_TYPE_I32, {2, 1, 1, 1});
+        ids.i32()[0] = 3;
+        ids.i32()[1] = bad;
+        Node add_id(GGML_OP_ADD_ID, GGML_TYPE_F32, {5, 2, 1, 1}, {&rows, &table, &ids});
+        EXPECT_EQ(add_id.run(), "an id is outside of the rows of src1");
+        Node back(GGML_OP_GET_ROWS_BACK, GGML_TYPE_F32, {5, 4, 1, 1}, {&rows, &ids});
+        EXPECT_EQ(back.run(), "a row index is out of range");
+        Node get(GGML_OP_GET_ROWS, GGML_TYPE_F32, {5, 2, 1, 1}, {&table, &ids});
+        EXPECT_EQ(get.run(), "a row index is out of range");
+        Node set(GGML_OP_SET_ROWS, GGML_TYPE_F32, {5, 4, 1, 1}, {&rows, &ids, &table});
+        EXPECT_EQ(set.run(), "a row index is out of range");
+    }
+}
+
+// ---- refusals -----------------------------------------------------------------------------------
+
+TEST(Kernels, RegionsMustLieInsideTheResult) {
+    Tensor a(GGML_TYPE_F32, {8, 4, 1, 1}), b(GGML_TYPE_F32, {3, 2, 1, 1});
+    for (const ggml_op op : {GGML_OP_ACC, GGML_OP_SET}) {
+        Node node(op, GGML_TYPE_F32, {8, 4, 1, 1}, {&a, &b});
+        const auto refusal = [&](int32_t nb1, int32_t offset) {
+            return node.with(tenon_set_params{nb1, 128, 128, offset, 0}).refusal();
+        };
+        EXPECT_EQ(refusal(32, 0), TENON_REASON_NONE);
+        EXPECT_EQ(refusal(32, 84), TENON_REASON_NONE);  // the last element is the last one
+        EXPECT_EQ(refusal(32, 88), TENON_REASON_OP_PARAM);
+        EXPECT_EQ(refusal(128, 0), TENON_REASON_OP_PARAM);
+        EXPECT_EQ(refusal(-32, 64), TENON_REASON_OP_PARAM);
+        EXPECT_EQ(refusal(32, -4), TENON_REASON_OP_PARAM);
+        EXPECT_EQ(refusal(32, 2), TENON_REASON_ALIGNMENT);
+        EXPECT_EQ(refusal(30, 0), TENON_REASON_ALIGNMENT);
+        EXPECT_EQ(refusal(std::numeric_limits<int32_t>::max() - 3, 0), TENON_REASON_OP_PARAM);
+        const Kernel* kernel = find_kernel(node.with(tenon_set_params{32, 128, 128, 0, 0}));
+        EXPECT_EQ(kernel->members(node, 4), 4);
+        kernel = find_kernel(node.with(tenon_set_params{4, 128, 128, 0, 0}));
+        EXPECT_EQ(kernel->members(node, 4), 1) << "rows overlap inside the result";
+    }
+}
+
+TEST(Kernels, ParametersOutOfRangeAreRefused) {
+    Tensor x(GGML_TYPE_F32, {6, 6, 4, 1});
+    const Extents like{6, 6, 4, 1};
+    const auto refusal = [&](ggml_op op, const auto& params, ggml_type type = GGML_TYPE_F32) {
+        return Node(op, type, like, {&x}).with(params).refusal();
+    };
+    EXPECT_EQ(refusal(GGML_OP_NORM, tenon_norm_params{-1}), TENON_REASON_OP_PARAM);
+    EXPECT_EQ(refusal(GGML_OP_L2_NORM, tenon_norm_params{kNan}), TENON_REASON_OP_PARAM);
+    EXPECT_EQ(refusal(GGML_OP_GROUP_NORM, tenon_group_norm_params{0, 0}), TENON_REASON_OP_PARAM);
+    EXPECT_EQ(refusal(GGML_OP_TRI, tenon_tri_params{4}), TENON_REASON_OP_PARAM);
+    EXPECT_EQ(refusal(GGML_OP_DIAG_MASK_INF, tenon_diag_mask_inf_params{-1}),
+              TENON_REASON_OP_PARAM);
+    EXPECT_EQ(refusal(GGML_OP_ARGSORT, tenon_argsort_params{2}, GGML_TYPE_I32),
+              TENON_REASON_OP_PARAM);
+    EXPECT_EQ(refusal(GGML_OP_PAD_REFLECT_1D, tenon_pad_reflect_1d_params{-1, 1}),
+              TENON_REASON_OP_PARAM);
+    EXPECT_EQ(refusal(GGML_OP_PAD, tenon_pad_params{1, 0, 0, 0, 0, 0, 0, 0, 0}),
+              TENON_REASON_SHAPE);
+    EXPECT_EQ(refusal(GGML_OP_MAP_CUSTOM1, tenon_custom_params{}), TENON_REASON_OP_PARAM);
+    EXPECT_EQ(refusal(GGML_OP_UNARY, tenon_unary_params{GGML_UNARY_OP_COUNT, 0, 0, 0, 0}),
+              TENON_REASON_UNKNOWN_OP);
+    Tensor none(GGML_TYPE_F32, {0, 6, 4, 1});
+    EXPECT_EQ(Node(GGML_OP_PAD, GGML_TYPE_F32, {2, 6, 4, 1}, {&none})
+                  .with(tenon_pad_params{1, 1, 0, 0, 0, 0, 0, 0, 1})
+                  .refusal(),
+              TENON_REASON_SHAPE);
+}
+
+TEST(Kernels, TypesShapesAndStridesAreRefusedWithTheirReason) {
+    Tensor x(GGML_TYPE_F32, {32, 6, 4, 1}), q(GGML_TYPE_Q4_0, {32, 6, 4, 1});
+    Tensor i(GGML_TYPE_I32, {32, 6, 4, 1}), h(GGML_TYPE_F16, {32, 6, 4, 1});
+    Tensor t(GGML_TYPE_F32, {6, 32, 4, 1});
+    std::swap(t.ne[0], t.ne[1]);
+    std::swap(t.nb[0], t.nb[1]);
+    const Extents like{32, 6, 4, 1};
+    const auto refusal = [&](ggml_op op, ggml_type type, const Extents& extents,
+                             std::initializer_list<Tensor*> sources) {
+        return Node(op, type, extents, sources).refusal();
+    };
+    const ggml_type f32 = GGML_TYPE_F32;
+    for (const ggml_op op : {GGML_OP_SQR, GGML_OP_CLAMP, GGML_OP_LEAKY_RELU, GGML_OP_CUMSUM,
+                             GGML_OP_RMS_NORM, GGML_OP_DIAG_MASK_ZERO, GGML_OP_SCALE}) {
+        EXPECT_EQ(refusal(op, f32, like, {&x}), TENON_REASON_NONE) << op;
+        EXPECT_EQ(refusal(op, GGML_TYPE_I32, like, {&i}), TENON_REASON_TYPE) << op;
+        EXPECT_EQ(refusal(op, GGML_TYPE_F16, like, {&x}), TENON_REASON_TYPE_MIX) << op;
+        EXPECT_EQ(refusal(op, f32, {32, 5, 4, 1}, {&x}), TENON_REASON_SHAPE) << op;
+        EXPECT_EQ(refusal(op, f32, like, {&t}), TENON_REASON_STRIDES) << op;
+    }
+    EXPECT_EQ(refusal(GGML_OP_SUM, f32, {1, 1, 1, 1}, {&t}), TENON_REASON_NONE);
+    EXPECT_EQ(refusal(GGML_OP_SUM, f32, {2, 1, 1, 1}, {&x}), TENON_REASON_SHAPE);
+    EXPECT_EQ(refusal(GGML_OP_SUM, f32, {1, 1, 1, 1}, {&q}), TENON_REASON_TYPE);
+    EXPECT_EQ(refusal(GGML_OP_COUNT_EQUAL, GGML_TYPE_I64, {1, 1, 1, 1}, {&x, &x}),
+              TENON_REASON_TYPE);
+    EXPECT_EQ(refusal(GGML_OP_REPEAT, f32, {33, 6, 4, 1}, {&x}), TENON_REASON_SHAPE);
+    EXPECT_EQ(refusal(GGML_OP_REPEAT, GGML_TYPE_Q4_0, {64, 6, 4, 1}, {&q}), TENON_REASON_NONE);
+    EXPECT_EQ(refusal(GGML_OP_REPEAT_BACK, f32, {16, 6, 4, 1}, {&t}), TENON_REASON_STRIDES);
+    EXPECT_EQ(refusal(GGML_OP_REPEAT_BACK, GGML_TYPE_I32, like, {&i}), TENON_REASON_TYPE);
+    EXPECT_EQ(refusal(GGML_OP_CONCAT, f32, {64, 6, 4, 1}, {&x, &t}), TENON_REASON_NONE);
+    EXPECT_EQ(refusal(GGML_OP_CONCAT, f32, {64, 6, 4, 1}, {&x, &h}), TENON_REASON_TYPE_MIX);
+    EXPECT_EQ(refusal(GGML_OP_CONCAT, f32, {65, 6, 4, 1}, {&x, &x}), TENON_REASON_SHAPE);
+    EXPECT_EQ(refusal(GGML_OP_ROLL, GGML_TYPE_Q4_0, like, {&q}), TENON_REASON_TYPE);
+    EXPECT_EQ(refusal(GGML_OP_ADD1, f32, like, {&x, &x}), TENON_REASON_SHAPE);
+    EXPECT_EQ(refusal(GGML_OP_SILU_BACK, f32, like, {&x, &h}), TENON_REASON_TYPE_MIX);
+    EXPECT_EQ(refusal(GGML_OP_TOP_K, GGML_TYPE_I32, {33, 6, 4, 1}, {&x}), TENON_REASON_SHAPE);
+    EXPECT_EQ(refusal(GGML_OP_TOP_K, GGML_TYPE_I32, {3, 6, 4, 1}, {&t}), TENON_REASON_STRIDES);
+}
+
+}  // namespace
+}  // namespace tenon::cpu
