@@ -196,6 +196,18 @@ TEST(Dot, PartnersOfOtherTypesBecomeTheSameBytes) {
     EXPECT_FALSE(repack_q8_row(GGML_TYPE_Q4_0, row.data(), q8.data(), k));
 }
 
+TEST(Dot, RowsOf4BitsAreTheReferences) {
+    constexpr int64_t k = 32 * 400;
+    std::vector<float> x = normal(k, 21);
+    for (int64_t i = 0; i < k; i += 64) x[i] = -x[i + 7];          // two of a magnitude
+    for (int64_t i = 0; i < 320; ++i) x[i] = (i % 17 - 8.0f) / 4;  // many ties
+    std::fill(x.begin() + 640, x.begin() + 672, 0.0f);
+    std::vector<char> got(row_bytes(GGML_TYPE_Q4_0, k)), want(got.size());
+    from_float(GGML_TYPE_Q4_0)(x.data(), got.data(), k);
+    quant::find_format(GGML_TYPE_Q4_0)->from_float_ref(x.data(), want.data(), k);
+    EXPECT_EQ(got, want);
+}
+
 TEST(Dot, RowsOfZerosAndTinyValuesStayFinite) {
     for (float value : {0.0f, 1e-38f, 1e-44f}) {
         const std::vector<float> x(32, value);

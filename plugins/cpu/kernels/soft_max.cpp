@@ -57,6 +57,16 @@ double exponentials(float* dst, int64_t n, float most) {
     const f32 m = simd::splat(most);
     simd::f64x sum{};
     int64_t i = 0;
+    constexpr int kFour = 4 * f32::lanes;
+    for (; i + kFour <= n; i += kFour) {  // four vectors are summed in f32, the rest in f64
+        f32 e[4];
+        TENON_UNROLL
+        for (int k = 0; k < 4; ++k) {
+            e[k] = simd::exp(simd::load(dst + i + k * f32::lanes) - m);
+            simd::store(dst + i + k * f32::lanes, e[k]);
+        }
+        sum = simd::add_wide(sum, (e[0] + e[1]) + (e[2] + e[3]));
+    }
     for (; i + f32::lanes <= n; i += f32::lanes) {
         const f32 e = simd::exp(simd::load(dst + i) - m);
         simd::store(dst + i, e);
