@@ -19,7 +19,7 @@ const Reference* find_reference(ggml_op op) {
              {kArithmeticReferences, kActivationReferences, kReduceReferences, kNormReferences,
               kMatmulReferences, kLayoutReferences, kRowsReferences, kFillReferences,
               kAttentionReferences, kConvReferences, kPoolReferences, kSortReferences,
-              kRecurrentReferences, kTrainReferences, kCustomReferences}) {
+              kRecurrentReferences, kTrainReferences, kWindowReferences, kCustomReferences}) {
             for (const Reference& r : family) (*all)[r.op] = &r;
         }
         return all;

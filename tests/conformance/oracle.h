@@ -78,6 +78,6 @@ bool has_reference(ggml_op op);
 extern const std::span<const Reference> kArithmeticReferences, kActivationReferences,
     kReduceReferences, kNormReferences, kMatmulReferences, kLayoutReferences, kRowsReferences,
     kFillReferences, kAttentionReferences, kConvReferences, kPoolReferences, kSortReferences,
-    kRecurrentReferences, kTrainReferences, kCustomReferences;
+    kRecurrentReferences, kTrainReferences, kWindowReferences, kCustomReferences;
 
 }  // namespace tenon::conformance

@@ -93,6 +93,7 @@ void pool_cases(CaseList&);
 void sort_cases(CaseList&);
 void recurrent_cases(CaseList&);
 void train_cases(CaseList&);
+void window_cases(CaseList&);
 void custom_cases(CaseList&);
 
 const std::vector<Case>& all_cases();

@@ -90,6 +90,7 @@ inline ggml_tensor* corner(GraphMaker& m, ggml_type type, const Shape& shape,
 
 // ---- parts of families --------------------------------------------------------------------------
 
-void copy_cases(CaseList&);  // DUP CPY CONT, part of layout_cases
+void copy_cases(CaseList&);   // DUP CPY CONT, part of layout_cases
+void patch_cases(CaseList&);  // IM2COL and its kin, part of conv_cases
 
 }  // namespace tenon::conformance
