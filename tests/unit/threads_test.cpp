@@ -192,6 +192,7 @@ TEST(ThreadPool, ManyGraphsOnTwoPoolsAndThreadCounts) {
 }
 
 TEST(ThreadPool, TwoThreadsAtOnceIsAnErrorNotADeadlock) {
+    fake_cpu();
     ggml_threadpool_params params = ggml_threadpool_params_default(2);
     params.poll = 0;
     ggml_threadpool* pool = ggml_threadpool_new(&params);
@@ -278,6 +279,7 @@ TEST(HostThreads, HostTableAnswers) {
 }
 
 TEST(Fork, ChildIsToldAndLives) {
+    fake_cpu();
     ggml_backend_ptr stream(ggml_backend_cpu_init());
     ggml_backend_cpu_set_n_threads(stream.get(), 2);
     Square square;
@@ -300,6 +302,7 @@ TEST(Fork, ChildIsToldAndLives) {
 }
 
 TEST(Fork, ChildComputesOnThreadsOfItsOwn) {
+    fake_cpu();
     ggml_backend_ptr stream(ggml_backend_cpu_init());
     ggml_backend_cpu_set_n_threads(stream.get(), 3);
     Square square;
