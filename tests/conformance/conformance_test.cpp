@@ -107,6 +107,10 @@ TEST_P(Conformance, EveryDeviceAgreesWithTheOracle) {
                 ++cpu_refused;
                 ADD_FAILURE() << "the CPU refuses " << c->op << "(" << c->params << ")";
             }
+            if (d > 0 && streams[d].is_cpu && streams[d - 1].is_cpu) {
+                EXPECT_EQ(results[d].digest, results[d - 1].digest)
+                    << c->op << "(" << c->params << "): the result depends on the threads";
+            }
         }
         if (HasFailure() && cpu_refused > 5) break;  // enough to see what is wrong
     }

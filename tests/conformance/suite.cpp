@@ -126,6 +126,14 @@ ggml_backend_buffer_ptr place(Built& b, ggml_backend_buffer_type_t buft) {
     return buffer;
 }
 
+// FNV-1a
+uint64_t digest_of(const std::vector<char>& bytes) {
+    uint64_t digest = 0xcbf29ce484222325u;
+    for (const char byte : bytes)
+        digest = (digest ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+    return digest;
+}
+
 std::string damaged_guard(const Built& b) {
     std::vector<uint32_t> bytes(kGuardElements);
     for (size_t g = 0; g < b.guards.size(); ++g) {
@@ -175,7 +183,8 @@ CaseResult run_on(const Case& c, const Expected& e, const std::vector<std::vecto
     Built b = build(c);
     for (const ggml_tensor* t : b.all) {
         if (!tenon_is_view_op(t->op) && !ggml_backend_supports_op(device, t)) {
-            return {Verdict::kUnsupported, 0, std::string(ggml_op_desc(t)) + " is not supported"};
+            return {Verdict::kUnsupported, 0, std::string(ggml_op_desc(t)) + " is not supported",
+                    0};
         }
     }
     ggml_backend_buffer_ptr memory = place(b, ggml_backend_get_default_buffer_type(device));
@@ -184,16 +193,19 @@ CaseResult run_on(const Case& c, const Expected& e, const std::vector<std::vecto
             ggml_backend_tensor_set(b.leaves[i].tensor, leaves[i].data(), 0, leaves[i].size());
     }
     if (ggml_backend_graph_compute(device, b.graph) != GGML_STATUS_SUCCESS) {
-        return {Verdict::kFailed, 0, std::string("claims the op but fails: ") + tenon_last_error()};
+        return {Verdict::kFailed, 0, std::string("claims the op but fails: ") + tenon_last_error(),
+                0};
     }
-    if (const std::string why = damaged_guard(b); !why.empty()) return {Verdict::kFailed, 0, why};
+    if (const std::string why = damaged_guard(b); !why.empty())
+        return {Verdict::kFailed, 0, why, 0};
     std::vector<char> bytes(ggml_nbytes(b.output));
     ggml_backend_tensor_get(b.output, bytes.data(), 0, bytes.size());
     const Comparison result = compare(c, e, values_of(*b.output, bytes.data()));
     char numbers[96];
     std::snprintf(numbers, sizeof numbers, "NMSE %.3g, limit %.3g", result.nmse, c.max_nmse);
-    if (result.ok) return {Verdict::kPassed, result.nmse, numbers};
-    return {Verdict::kFailed, result.nmse, std::string(numbers) + ", " + result.why};
+    const uint64_t digest = digest_of(bytes);
+    if (result.ok) return {Verdict::kPassed, result.nmse, numbers, digest};
+    return {Verdict::kFailed, result.nmse, std::string(numbers) + ", " + result.why, digest};
 }
 
 }  // namespace
@@ -307,7 +319,7 @@ std::vector<CaseResult> run_case(const Case& c, std::span<const ggml_backend_t> 
         }
         for (ggml_backend_t device : devices) {
             tenon_clear_error();
-            CaseResult r{Verdict::kFailed, 0, ""};
+            CaseResult r{Verdict::kFailed, 0, "", 0};
             try {
                 r = run_on(c, e, leaves, device);
             } catch (const std::exception& failure) {
@@ -318,7 +330,7 @@ std::vector<CaseResult> run_case(const Case& c, std::span<const ggml_backend_t> 
         }
     } catch (const std::exception& failure) {
         results.assign(devices.size(),
-                       {Verdict::kFailed, 0, std::string("oracle: ") + failure.what() + again});
+                       {Verdict::kFailed, 0, std::string("oracle: ") + failure.what() + again, 0});
     }
     return results;
 }

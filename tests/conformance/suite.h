@@ -103,6 +103,7 @@ struct CaseResult {
     Verdict verdict;
     double nmse = 0;
     std::string message;  // with what it takes to repeat a failure
+    uint64_t digest = 0;  // of the bytes of the result: equal bytes, equal digests
 };
 
 // Options of a run. Cases with more work than max_work are left out; of the rest every `stride`-th

@@ -219,6 +219,17 @@ void special_add_cases(CaseList& list) {
             }
         }
     }
+    for (const ggml_type type : kFloatTypes) {
+        for (const ggml_type b : {type, GGML_TYPE_F32}) {
+            list.add({.op = "ADD_ID",
+                      .params = params("type", type, "b", b),
+                      .build = [=](GraphMaker& m) {
+                          ggml_tensor* a = m.inset(type, {33, 3, 5, 2});
+                          return ggml_add_id(m.ctx, a, m.leaf(b, {33, 7}),
+                                             m.leaf(GGML_TYPE_I32, {3, 5}, integers(0, 7)));
+                      }});
+        }
+    }
     add1_cases(list);
     acc_cases(list);
 }
@@ -249,6 +260,12 @@ void elementwise_cases(CaseList& list) {
                               return row.build(m.ctx, m.leaf(type, shape, fill));
                           }});
             }
+            list.add({.op = row.op,
+                      .params = params("type", type, "dst", GGML_TYPE_F32),
+                      .build = [=](GraphMaker& m) {
+                          ggml_tensor* x = m.leaf(type, {133, 3, 2}, between(row.low, row.high));
+                          return retyped(row.build(m.ctx, x), GGML_TYPE_F32);
+                      }});
             const Fill fill = between(row.low, row.high);
             list.add(
                 {.op = row.op, .params = type_text(type) + ",view", .build = [=](GraphMaker& m) {

@@ -74,6 +74,9 @@ inline Fill usual(ggml_type type) {
     return is_integer(type) ? integers(-100, 100) : between(-1, 1);
 }
 
+// Masks as they are used, f16: uniform, with blocks of 128 x 64 overwritten by -inf or 0.
+Fill attention_mask();
+
 // ---- leaves -----------------------------------------------------------------------------------
 
 // The first corner of a leaf whose extents are `factors` times as large.
@@ -88,9 +91,25 @@ inline ggml_tensor* corner(GraphMaker& m, ggml_type type, const Shape& shape,
                         whole->nb[2], whole->nb[3], 0);
 }
 
+// A node that no builder makes: its result has another type. The device must judge it by its own
+// rules.
+inline ggml_tensor* retyped(ggml_tensor* node, ggml_type type) {
+    if (!node) return nullptr;
+    node->type = type;
+    node->nb[0] = ggml_type_size(type);
+    node->nb[1] = ggml_row_size(type, node->ne[0]);
+    node->nb[2] = node->nb[1] * node->ne[1];
+    node->nb[3] = node->nb[2] * node->ne[2];
+    return node;
+}
+
 // ---- parts of families --------------------------------------------------------------------------
 
-void copy_cases(CaseList&);   // DUP CPY CONT, part of layout_cases
-void patch_cases(CaseList&);  // IM2COL and its kin, part of conv_cases
+void copy_cases(CaseList&);        // DUP CPY CONT, part of layout_cases
+void patch_cases(CaseList&);       // IM2COL and its kin, part of conv_cases
+void mul_mat_id_cases(CaseList&);  // part of matmul_cases
+void soft_max_cases(CaseList&);    // with SOFT_MAX_BACK, part of attention_cases
+void rope_cases(CaseList&);        // with ROPE_BACK, part of attention_cases
+void flash_attn_cases(CaseList&);  // FLASH_ATTN_EXT, part of attention_cases
 
 }  // namespace tenon::conformance

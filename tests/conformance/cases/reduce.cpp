@@ -76,6 +76,13 @@ void cumsum_cases(CaseList& list) {
                       return ggml_cumsum(m.ctx, m.f32(shape));
                   }});
     }
+    for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_BF16}) {
+        list.add({.op = "CUMSUM", .params = params("type", type), .build = [=](GraphMaker& m) {
+                      ggml_tensor* node = retyped(ggml_cumsum(m.ctx, m.f32({133, 3})), type);
+                      node->src[0] = m.leaf(type, {133, 3});
+                      return node;
+                  }});
+    }
     list.add({.op = "CUMSUM", .params = "view", .build = [](GraphMaker& m) {
                   return ggml_cumsum(m.ctx, m.inset(GGML_TYPE_F32, {37, 3, 2, 2}));
               }});
