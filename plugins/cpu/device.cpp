@@ -15,8 +15,9 @@
 struct tenon_plugin_ctx {
     const tenon_host* host;
     const tenon_ext_host_threads*
-        threads;      // NULL: the host has none, everything runs on one thread
-    uint32_t budget;  // threads that workspace is announced for
+        threads;       // NULL: the host has none, everything runs on one thread
+    uint32_t budget;   // threads that workspace is announced for
+    bool always_team;  // option: see GraphRunner
     char processor[64];
     tenon_cpu_dot_row dot_rows[GGML_TYPE_COUNT];
     tenon_ext_cpu_dot dot_extension;
@@ -175,7 +176,8 @@ constexpr tenon_device_vtbl kDeviceTable = {
 tenon_status device_stream_open(tenon_device* device, const tenon_open_params*, tenon_stream** out,
                                 tenon_error* error) {
     const tenon_plugin_ctx& ctx = *reinterpret_cast<Device*>(device)->ctx;
-    auto* stream = new (std::nothrow) Stream{{&kStreamTable}, {ctx.host, ctx.threads}};
+    auto* stream =
+        new (std::nothrow) Stream{{&kStreamTable}, {ctx.host, ctx.threads, ctx.always_team}};
     if (!stream)
         return tenon_fail(error, TENON_E_NO_HOST_MEMORY, 0, nullptr, "no memory for a stream");
     *out = &stream->base;
@@ -198,6 +200,9 @@ tenon_status init(const tenon_host* host, const tenon_plugin_config*, tenon_plug
             static_cast<const tenon_ext_host_threads*>(host->extension(host, TENON_EXT_THREADS));
     }
     if (ctx->threads) ctx->budget = std::max(ctx->threads->budget(host), 1u);
+    if (TENON_HAS(host, tenon_host, option)) {
+        ctx->always_team = same(host->option(host, "always_team"), "1");
+    }
     fill_dot_rows(*ctx);
     processor_name(ctx->processor, sizeof ctx->processor);
     *out = ctx;

@@ -109,7 +109,7 @@ tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
         if (!kernel) return node_error(host_, node, TENON_E_UNSUPPORTED, why.detail, error);
 
         const double ns = cost_ns(*kernel, node);
-        int32_t members = ns < kNodeAloneNs ? 1 : n_threads;
+        int32_t members = ns < kNodeAloneNs && !always_team_ ? 1 : n_threads;
         if (kernel->members) members = std::min(members, kernel->members(node, members));
         if (kernel->workspace) {
             while (members > 1 && kernel->workspace(node, members) > params.workspace_size)
@@ -127,7 +127,7 @@ tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
             plan.groups.push_back({step, step + 1, members});
         }
     }
-    plan.alone = saved_ns < kTeamSavesNs;
+    plan.alone = saved_ns < kTeamSavesNs && !always_team_;
     plan.n_nodes = graph.n_nodes;
     plan.n_threads = params.n_threads;
     plan.workspace_size = params.workspace_size;

@@ -35,8 +35,10 @@ struct Plan {
 // Runs the graphs of one stream. One caller at a time.
 class GraphRunner {
 public:
-    GraphRunner(const tenon_host* host, const tenon_ext_host_threads* threads)
-        : host_(host), threads_(threads) {}
+    // `always_team`: every node on all members, however small; for tests of kernels.
+    GraphRunner(const tenon_host* host, const tenon_ext_host_threads* threads,
+                bool always_team = false)
+        : host_(host), threads_(threads), always_team_(always_team) {}
 
     tenon_status run(const tenon_graph_view& graph, const tenon_run_params& params,
                      tenon_error* error);
@@ -53,6 +55,7 @@ private:
     static constexpr int kPlans = 16;
     const tenon_host* host_;
     const tenon_ext_host_threads* threads_;
+    bool always_team_;
     Plan plans_[kPlans];
     Plan unnamed_;  // graphs without uid
     uint64_t clock_ = 0;

@@ -126,6 +126,21 @@ TEST_F(GraphRun, LargeNodesUseTheTeamAndSmallOnesBetweenThemDoNot) {
     }
 }
 
+TEST_F(GraphRun, TheTeamCanBeAskedForEveryNode) {
+    GraphRunner always(&host, &threads, /*always_team=*/true);
+    Chain chain(5, 16);
+    tenon_graph_view graph{};
+    graph.struct_size = sizeof graph;
+    graph.n_nodes = 5;
+    graph.nodes = chain.nodes.data();
+    params.struct_size = sizeof params;
+    params.team = reinterpret_cast<tenon_team*>(&team);
+    params.n_threads = team.n = 3;
+    ASSERT_EQ(always.run(graph, params, &error), TENON_OK);
+    EXPECT_EQ(team.runs, 1);
+    EXPECT_EQ(chain.memory.back(), std::vector<float>(16, 6.0f));
+}
+
 TEST_F(GraphRun, APlanServesTheSameGraphWithOtherData) {
     for (uint64_t uid = 1; uid <= 40; ++uid) {  // more than are kept
         Chain chain(3, 16);
