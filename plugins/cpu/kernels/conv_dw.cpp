@@ -1,7 +1,8 @@
 // CONV_2D_DW: every channel with a kernel of its own,
 // dst[x, y, c, n] = sum over ky, kx of a[kx, ky, 0, c] * b[x*s0 + kx*d0 - p0, y*s1 + ky*d1 - p1, c,
-// n]. Vectors run along the width where it is dense, along the channels where those are; any other
-// layout is computed one element at a time.
+// n]. Vectors run along the channels where those are dense in all three, else along the width.
+
+#include <numeric>
 
 #include "plugins/cpu/kernel.h"
 #include "plugins/cpu/kernels/axis.h"
@@ -36,65 +37,87 @@ Verdict supports(const ggml_tensor& node) {
     return yes();
 }
 
+// ---- along the width --------------------------------------------------------------------------
+
+// Taps whose distance is a multiple of the stride read the same elements of a row, some further on:
+// tap j + q*period reads element x + q*step of
+//     phase j: the padded row's elements i*stride + j*dilation - padding, i = 0, 1 …
+// So a row is unravelled phase by phase, and the sums run over dense floats.
+struct Phases {
+    int64_t period, step, most;  // elements of the longest phase
+
+    explicit Phases(const Axis& x) {
+        const int64_t common = std::gcd(x.stride, x.dilation);
+        period = x.stride / common;
+        step = x.dilation / common;
+        most = x.n_out + std::max<int64_t>(x.n_taps - 1, 0) / period * step;
+    }
+};
+
 template <class T>
-float value(const ggml_tensor& t, int64_t i0, int64_t i1, int64_t i2, int64_t i3) {
-    return simd::to_f32(*element<const T>(t, i0, i1, i2, i3));
+void unravel(const Axis& x, int64_t j, int64_t n, const char* src, size_t stride, float* phase) {
+    const Axis elements{x.n_in, n, 1, x.stride, x.padding - j * x.dilation, 1};
+    const Range inside = elements.outputs_inside(0);
+    std::fill(phase, phase + inside.begin, 0.0f);
+    std::fill(phase + inside.end, phase + n, 0.0f);
+    if (inside.begin == inside.end) return;
+    src += static_cast<size_t>(elements.input(inside.begin, 0)) * stride;
+    stride *= static_cast<size_t>(x.stride);
+    if (stride == sizeof(T)) {
+        return simd::convert(phase + inside.begin, reinterpret_cast<const T*>(src),
+                             inside.end - inside.begin);
+    }
+    for (int64_t i = inside.begin; i < inside.end; ++i, src += stride)
+        phase[i] = simd::to_f32(*reinterpret_cast<const T*>(src));
 }
 
-// One element of dst.
-template <class A, class B>
-void compute_one(const ggml_tensor& node, const Plane& plane, int64_t x, int64_t y, int64_t c,
-                 int64_t n) {
-    const ggml_tensor &a = *node.src[0], &b = *node.src[1];
-    const Range across = plane.x.taps_inside(x), down = plane.y.taps_inside(y);
-    float sum = 0.0f;
-    for (int64_t ky = down.begin; ky < down.end; ++ky) {
-        for (int64_t kx = across.begin; kx < across.end; ++kx) {
-            sum += value<A>(a, kx, ky, 0, c) *
-                   value<B>(b, plane.x.input(x, kx), plane.y.input(y, ky), c, n);
-        }
-    }
-    simd::set_f32(element<B>(node, x, y, c, n), sum);
+size_t member_bytes(const ggml_tensor& node) {  // a row of sums and a phase
+    const Plane plane(node);
+    const int64_t floats = plane.x.n_out + Phases(plane.x).most;
+    return (static_cast<size_t>(floats) * sizeof(float) + 63) / 64 * 64;
 }
 
-// Outputs [x, x + count) of a row whose inputs are dense and all inside, count <= lanes.
+// sums += what the taps of kernel row ky make of a row of b
 template <class A, class B>
-f32 sum_across(const ggml_tensor& node, const Plane& plane, Range down, int64_t x, int64_t y,
-               int64_t c, int64_t n, int count) {
+void add_kernel_row(const ggml_tensor& node, const Axis& x, const Phases& phases, int64_t ky,
+                    int64_t c, const char* src, float* sums, float* phase) {
     const ggml_tensor &a = *node.src[0], &b = *node.src[1];
-    f32 sum = simd::splat(0.0f);
-    for (int64_t ky = down.begin; ky < down.end; ++ky) {
-        const B* src = row<const B>(b, plane.y.input(y, ky), c, n) + plane.x.input(x, 0);
-        for (int64_t kx = 0; kx < plane.x.n_taps; ++kx, src += plane.x.dilation) {
-            const f32 in = count == f32::lanes ? simd::load(src) : simd::load_some(src, count);
-            sum = simd::fma(in, simd::splat(value<A>(a, kx, ky, 0, c)), sum);
+    for (int64_t j = 0; j < std::min(phases.period, x.n_taps); ++j) {
+        const int64_t n = x.n_out + (x.n_taps - 1 - j) / phases.period * phases.step;
+        unravel<B>(x, j, n, src, b.nb[0], phase);
+        const float* at = phase;
+        for (int64_t kx = j; kx < x.n_taps; kx += phases.period, at += phases.step) {
+            const float weight = simd::to_f32(*element<const A>(a, kx, ky, 0, c));
+            simd::add_scaled(sums, at, x.n_out, weight);
         }
     }
-    return sum;
 }
 
 template <class A, class B>
 void run_along_width(const Task& task, const ggml_tensor& node, const Plane& plane) {
-    // Where every tap is inside: from the first tap's first to the last tap's last output.
-    const int64_t begin = plane.x.outputs_inside(0).begin;
-    const int64_t end = std::max(begin, plane.x.outputs_inside(plane.x.n_taps - 1).end);
+    const ggml_tensor& b = *node.src[1];
+    const Phases phases(plane.x);
+    const int64_t width = node.ne[0];
+    auto* sums = reinterpret_cast<float*>(static_cast<char*>(task.workspace) +
+                                          member_bytes(node) * static_cast<size_t>(task.ith));
+    float* phase = sums + width;
     for_each_row(task, node, [&](int64_t y, int64_t c, int64_t n) {
+        std::fill(sums, sums + width, 0.0f);
         const Range down = plane.y.taps_inside(y);
-        B* dst = row<B>(node, y, c, n);
-        int64_t x = 0;
-        for (; x < begin; ++x) compute_one<A, B>(node, plane, x, y, c, n);
-        for (; x < end; x += f32::lanes) {
-            const int count = static_cast<int>(std::min<int64_t>(f32::lanes, end - x));
-            const f32 sum = sum_across<A, B>(node, plane, down, x, y, c, n, count);
-            if (count == f32::lanes) {
-                simd::store(dst + x, sum);
-            } else {
-                simd::store_some(dst + x, sum, count);
-            }
+        for (int64_t ky = down.begin; ky < down.end; ++ky) {
+            add_kernel_row<A, B>(node, plane.x, phases, ky, c,
+                                 row<const char>(b, plane.y.input(y, ky), c, n), sums, phase);
         }
-        for (x = end; x < node.ne[0]; ++x) compute_one<A, B>(node, plane, x, y, c, n);
+        if (node.nb[0] == sizeof(B)) return simd::convert(row<B>(node, y, c, n), sums, width);
+        for (int64_t x = 0; x < width; ++x) simd::set_f32(element<B>(node, x, y, c, n), sums[x]);
     });
 }
+
+size_t workspace(const ggml_tensor& node, int n_threads) {
+    return member_bytes(node) * static_cast<size_t>(n_threads);
+}
+
+// ---- along the channels -----------------------------------------------------------------------
 
 template <class A, class B>
 void run_along_channels(const Task& task, const ggml_tensor& node, const Plane& plane) {
@@ -130,16 +153,10 @@ void run_along_channels(const Task& task, const ggml_tensor& node, const Plane& 
 template <class A, class B>
 void run_types(const Task& task, const ggml_tensor& node) {
     const ggml_tensor &a = *node.src[0], &b = *node.src[1];
-    const Plane plane(node);
-    if (b.nb[2] == sizeof(B) && node.nb[2] == sizeof(B) && a.nb[3] == sizeof(A) && b.ne[2] > 1)
-        return run_along_channels<A, B>(task, node, plane);
-    if (plane.x.stride == 1 && plane.x.n_taps > 0 && b.nb[0] == sizeof(B) &&
-        node.nb[0] == sizeof(B)) {
-        return run_along_width<A, B>(task, node, plane);
-    }
-    for_each_row(task, node, [&](int64_t y, int64_t c, int64_t n) {
-        for (int64_t x = 0; x < node.ne[0]; ++x) compute_one<A, B>(node, plane, x, y, c, n);
-    });
+    const bool channels_are_dense =
+        a.nb[3] == sizeof(A) && b.nb[2] == sizeof(B) && node.nb[2] == sizeof(B) && b.ne[2] > 1;
+    if (channels_are_dense) return run_along_channels<A, B>(task, node, Plane(node));
+    run_along_width<A, B>(task, node, Plane(node));
 }
 
 void run(const Task& task, const ggml_tensor& node) {
@@ -156,6 +173,6 @@ double cost_ns(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kConv2dDw{GGML_OP_CONV_2D_DW, supports, run, nullptr, cost_ns};
+extern constinit const Kernel kConv2dDw{GGML_OP_CONV_2D_DW, supports, run, workspace, cost_ns};
 
 }  // namespace tenon::cpu

@@ -89,23 +89,62 @@ void combine_row(float* acc, const ggml_tensor& a, const char* src, bool is_max)
     }
 }
 
+// Window x of a row, from combined rows; some of it may be padding.
+float combine_window(const Windows& w, const float* acc, int64_t x) {
+    const Range inside = w.x.taps_inside(x);
+    const int64_t first = w.x.input(x, 0);
+    if (w.is_max) {
+        float m = -FLT_MAX;
+        for (int64_t i = first + inside.begin; i < first + inside.end; ++i)
+            m = acc[i] > m ? acc[i] : m;
+        return m;
+    }
+    float sum = 0.0f;
+    for (int64_t i = first + inside.begin; i < first + inside.end; ++i) sum += acc[i];
+    const int64_t n = w.counts_padding ? w.x.n_taps * w.y.n_taps : inside.end - inside.begin;
+    return n > 0 ? sum / static_cast<float>(n) : 0.0f;
+}
+
+// Windows that have no padding and lie one element apart, n of them from `in` on.
+void combine_dense(const Windows& w, const float* in, int64_t n, float* dst) {
+    if (w.is_max) {
+        simd::convert(dst, in, n);
+        for (int64_t k = 1; k < w.x.n_taps; ++k)
+            simd::map(dst, dst, in + k, n, [](f32 m, f32 x) { return simd::max(x, m); });
+        return;
+    }
+    const f32 size = simd::splat(static_cast<float>(w.x.n_taps * w.y.n_taps));
+    if (w.x.n_taps == 1) return simd::map(dst, in, n, [=](f32 x) { return x / size; });
+    simd::map(dst, in, in + 1, n, [](f32 a, f32 b) { return a + b; });
+    for (int64_t k = 2; k < w.x.n_taps; ++k)
+        simd::map(dst, dst, in + k, n, [](f32 sum, f32 x) { return sum + x; });
+    simd::map(dst, dst, n, [=](f32 sum) { return sum / size; });
+}
+
+// Windows that have no padding, n of them from `in` on.
+void combine_inside(const Windows& w, const float* in, int64_t n, float* dst) {
+    if (w.x.stride == 1) return combine_dense(w, in, n, dst);
+    const float size = static_cast<float>(w.x.n_taps * w.y.n_taps);
+    for (int64_t i = 0; i < n; ++i, in += w.x.stride) {
+        float value = in[0];
+        for (int64_t k = 1; k < w.x.n_taps; ++k) {
+            if (w.is_max) {
+                value = in[k] > value ? in[k] : value;
+            } else {
+                value += in[k];
+            }
+        }
+        dst[i] = w.is_max ? value : value / size;
+    }
+}
+
 // The windows of one row of results, from combined rows.
 void combine_across(const Windows& w, const float* acc, float* dst) {
-    const float whole = static_cast<float>(w.x.n_taps * w.y.n_taps);
-    for (int64_t x = 0; x < w.x.n_out; ++x) {
-        const Range inside = w.x.taps_inside(x);
-        const float* in = acc + w.x.input(x, 0);
-        if (w.is_max) {
-            float m = -FLT_MAX;
-            for (int64_t k = inside.begin; k < inside.end; ++k) m = in[k] > m ? in[k] : m;
-            dst[x] = m;
-            continue;
-        }
-        float sum = 0.0f;
-        for (int64_t k = inside.begin; k < inside.end; ++k) sum += in[k];
-        const float n = w.counts_padding ? whole : static_cast<float>(inside.end - inside.begin);
-        dst[x] = n > 0.0f ? sum / n : 0.0f;
-    }
+    const int64_t begin = w.x.outputs_inside(0).begin;
+    const int64_t end = std::max(begin, w.x.outputs_inside(w.x.n_taps - 1).end);
+    for (int64_t x = 0; x < begin; ++x) dst[x] = combine_window(w, acc, x);
+    if (begin < end) combine_inside(w, acc + w.x.input(begin, 0), end - begin, dst + begin);
+    for (int64_t x = end; x < w.x.n_out; ++x) dst[x] = combine_window(w, acc, x);
 }
 
 // Result row `i1` combines rows [down.begin, down.end) of its plane of src0.
