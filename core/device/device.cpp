@@ -6,6 +6,7 @@
 #include "core/base/os.h"
 #include "core/device/plugin_adapter.h"
 #include "core/device/stream.h"
+#include "core/ops/op_table.h"
 #include "core/tensor/shape.h"
 #include "tenon/tensor.h"
 
@@ -71,6 +72,19 @@ bool has_foreign_source(const ggml_backend_device& device, const ggml_tensor& no
     return false;
 }
 
+// Plugins look at the sources of a node without asking whether they are there.
+Result<void> check_sources(const ggml_tensor* node, size_t i, size_t n) {
+    if (!node) return fail(TENON_E_INVALID, "node %zu of %zu is null", i, n);
+    const OpRow* row = op_row(node->op);
+    const int n_sources = row ? row->min_sources : 0;
+    for (int k = 0; k < n_sources; ++k) {
+        if (node->src[k]) continue;
+        return fail(TENON_E_INVALID, "node '%s' (%s): source %d of %d is null", node->name,
+                    ggml_op_name(node->op), k, n_sources);
+    }
+    return {};
+}
+
 bool verdict_of(ggml_backend_device& device, const ggml_tensor& node, bool want_cost,
                 tenon_op_verdict* verdict) {
     const ggml_tensor* nodes[] = {&node};
@@ -84,6 +98,9 @@ Result<void> query_ops(ggml_backend_dev_t device, const ggml_tensor* const* node
     auto handle = open_device(device);
     if (!handle) return handle.error();
     if (n > UINT32_MAX) return fail(TENON_E_INVALID, "a query for %zu nodes", n);
+    for (size_t i = 0; i < n; ++i) {
+        if (auto ok = check_sources(nodes[i], i, n); !ok) return ok;
+    }
     std::fill_n(out, n, tenon_op_verdict{});
     tenon_op_query query{};
     query.struct_size = sizeof query;

@@ -23,6 +23,7 @@ void print_shape(char (&text)[96], const ggml_tensor& t) {
 }
 
 void print_node(const ggml_cgraph& graph, int i) {
+    if (!graph.nodes[i]) return log(GGML_LOG_LEVEL_INFO, " - %3d: null", i);
     const ggml_tensor& node = *graph.nodes[i];
     char shape[96];
     print_shape(shape, node);
@@ -69,6 +70,9 @@ void write_edges(std::FILE* out, const ggml_tensor& t) {
 }
 
 Result<void> write_dot(const ggml_cgraph& graph, const ggml_cgraph* forward, const char* path) {
+    for (int i = 0; i < graph.n_nodes; ++i) {
+        if (!graph.nodes[i]) return fail(TENON_E_INVALID, "node %d of the graph is null", i);
+    }
     const File file{os::open_file(path, "w")};
     if (!file) return fail(TENON_E_IO, "cannot open '%s' for writing", path);
     std::FILE* out = file.get();

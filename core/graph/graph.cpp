@@ -304,10 +304,12 @@ extern "C" void ggml_graph_add_node(ggml_cgraph* cgraph, ggml_tensor* tensor) {
 extern "C" ggml_tensor* ggml_graph_get_tensor(const ggml_cgraph* cgraph, const char* name) {
     if (!cgraph || !name) return nullptr;
     for (int i = 0; i < cgraph->n_leafs; ++i) {
-        if (std::strcmp(cgraph->leafs[i]->name, name) == 0) return cgraph->leafs[i];
+        ggml_tensor* leaf = cgraph->leafs[i];
+        if (leaf && std::strcmp(leaf->name, name) == 0) return leaf;
     }
     for (int i = 0; i < cgraph->n_nodes; ++i) {
-        if (std::strcmp(cgraph->nodes[i]->name, name) == 0) return cgraph->nodes[i];
+        ggml_tensor* node = cgraph->nodes[i];
+        if (node && std::strcmp(node->name, name) == 0) return node;
     }
     return nullptr;
 }

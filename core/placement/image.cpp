@@ -64,16 +64,20 @@ int32_t Image::find_or_add(ggml_tensor* tensor, const PointerMap& pins) {
     return at >= 0 ? at : add(tensor, pins);
 }
 
-void Image::read(const ggml_cgraph& graph, const PointerMap& pins) {
+Result<void> Image::read(const ggml_cgraph& graph, const PointerMap& pins) {
     clear();
     const auto n_nodes = static_cast<size_t>(graph.n_nodes);
     n_leafs = graph.leafs ? static_cast<size_t>(graph.n_leafs) : 0;
     index_.reserve(n_nodes + n_leafs + 16);
     items.reserve(n_nodes + n_leafs + 16);
 
-    for (size_t i = 0; i < n_leafs; i++) find_or_add(graph.leafs[i], pins);
+    for (size_t i = 0; i < n_leafs; i++) {
+        if (!graph.leafs[i]) return fail(TENON_E_INVALID, "leaf %zu of %zu is null", i, n_leafs);
+        find_or_add(graph.leafs[i], pins);
+    }
     n_leafs = items.size();
     for (size_t i = 0; i < n_nodes; i++) {  // a tensor without an op may be leaf and node at once
+        if (!graph.nodes[i]) return fail(TENON_E_INVALID, "node %zu of %zu is null", i, n_nodes);
         const int32_t at = find_or_add(graph.nodes[i], pins);
         if (items[at].node < 0) items[at].node = static_cast<int32_t>(i);
         nodes.push_back(at);
@@ -99,6 +103,7 @@ void Image::read(const ggml_cgraph& graph, const PointerMap& pins) {
         }
     }
     link_writers();
+    return {};
 }
 
 // A node that writes into memory of another tensor, which is planned with this graph, must run

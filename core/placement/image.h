@@ -79,8 +79,8 @@ private:
 class Image {
 public:
     // Reads the graph: items, roots, sources, use counts. Pins are backend indices by tensor.
-    // Throws std::bad_alloc.
-    void read(const ggml_cgraph& graph, const PointerMap& pins);
+    // Fails where a node or leaf is null. Throws std::bad_alloc.
+    Result<void> read(const ggml_cgraph& graph, const PointerMap& pins);
     void clear();
 
     // Whether `graph` is the one that was read.

@@ -124,8 +124,8 @@ const ggml_backend_buffer_type* ggml_backend_sched::type_of(const Item& item) co
 
 Result<void> ggml_backend_sched::split(const ggml_cgraph& graph) {
     state = State::kSplit;
-    image.read(graph, pins);
-    auto r = query();
+    auto r = image.read(graph, pins);
+    if (r) r = query();
     if (r) r = assign();
     if (!r) {
         image.clear();

@@ -39,6 +39,16 @@ protected:
     ggml_cgraph* graph_;
 };
 
+TEST_F(Dump, NullNodesAreToldAndNotFollowed) {
+    graph_->nodes[0] = nullptr;
+    tenon_clear_error();
+    ggml_graph_print(graph_);
+    ggml_graph_dump_dot(graph_, nullptr, "never-written.dot");
+    EXPECT_STREQ(tenon_last_error(), "node 0 of the graph is null");
+    EXPECT_FALSE(std::filesystem::exists("never-written.dot"));
+    EXPECT_EQ(ggml_graph_get_tensor(graph_, "no such name"), nullptr);
+}
+
 TEST_F(Dump, TheLogListsNodesAndLeafs) {
     std::string text;
     ggml_log_set(

@@ -2,6 +2,7 @@
 // weights.
 
 #include <cstring>
+#include <utility>
 
 #include "tests/unit/allocations.h"
 #include "tests/unit/placement_fixture.h"
@@ -28,6 +29,23 @@ TEST_F(Scheduler, RefusesImpossibleLists) {
     EXPECT_EQ(ggml_backend_sched_new(list, wrong, 1, 64, false, false), nullptr);
     EXPECT_NE(last_error_and_clear(), "");
     ggml_backend_sched_free(nullptr);
+}
+
+TEST_F(Scheduler, RefusesNullNodesAndNodesWithoutSources) {
+    schedule({kM0});
+    ggml_cgraph* graph = graph_of({layer(input("x", 8, 2), placed(kM0, "w0", 8, 8), 0)});
+    ggml_tensor*& first = ggml_graph_nodes(graph)[0];
+    ggml_tensor* const source = std::exchange(first->src[0], nullptr);
+    EXPECT_EQ(ggml_backend_sched_graph_compute(sched.get(), graph), GGML_STATUS_FAILED);
+    EXPECT_NE(last_error_and_clear().find("source 0 of "), std::string::npos);
+    first->src[0] = source;
+
+    ggml_tensor* const node = std::exchange(first, nullptr);
+    EXPECT_EQ(ggml_backend_sched_graph_compute(sched.get(), graph), GGML_STATUS_FAILED);
+    EXPECT_NE(last_error_and_clear().find("node 0 of "), std::string::npos);
+    first = node;
+    EXPECT_EQ(ggml_backend_sched_graph_compute(sched.get(), graph), GGML_STATUS_SUCCESS)
+        << tenon_last_error();
 }
 
 TEST_F(Scheduler, LeavesTheGraphAsItWas) {

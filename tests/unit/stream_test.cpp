@@ -138,6 +138,17 @@ TEST_F(StreamTest, BrokenGraphsFailWithTheFirstCause) {
     EXPECT_TRUE(cpu().ran.empty());
 }
 
+TEST_F(StreamTest, NodesWithoutTheirSourcesNeverReachThePlugin) {
+    Chain chain;
+    cpu().n_queried = 0;
+    chain.b->src[0] = nullptr;
+    EXPECT_EQ(ggml_backend_graph_compute(stream.get(), chain.graph), GGML_STATUS_FAILED);
+    EXPECT_TRUE(last_error_names("node 'b' (SQR): source 0 of 1 is null"));
+    EXPECT_FALSE(ggml_backend_supports_op(stream.get(), chain.b));
+    EXPECT_EQ(cpu().n_queried, 0);
+    EXPECT_TRUE(cpu().ran.empty());
+}
+
 TEST_F(StreamTest, TensorsWithoutMemoryAreNotComputed) {
     Chain chain;
     chain.x->data = nullptr;
