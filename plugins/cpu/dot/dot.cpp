@@ -16,11 +16,6 @@ template <ggml_type type>
 constexpr DotType unpacked(ggml_type partner) {
     return {type, partner, UnpackedDot<type>::vec_dot, Operand::kQ8, UnpackedDot<type>::tile};
 }
-template <ggml_type type>
-constexpr DotType converted(ggml_type partner) {
-    return {type, partner, vec_dot_converted<type>, Operand::kF32, tile_converted<type>};
-}
-
 constexpr DotType kDotTypes[] = {
     {GGML_TYPE_F32, GGML_TYPE_F32, vec_dot_f32, Operand::kF32, tile_f32},
     {GGML_TYPE_F16, GGML_TYPE_F16, vec_dot_f16, Operand::kF32, tile_f16_f32},

@@ -28,7 +28,7 @@ static constexpr auto kHalfScales = [] {
 template <>
 struct Layout<GGML_TYPE_NVFP4> : LayoutOf<tenon_block_nvfp4, tenon_block_q8_0, TENON_QK_NVFP4> {
     static constexpr Shape kShape = kSigned16;
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         for (int j = 0; j < 4; ++j) out.scales[j] = kHalfScales[b.d[j]];
         for (int g = 0; g < 2; ++g) {
             // Eight bytes have the nibbles of 16 elements, the low ones first.

@@ -8,13 +8,6 @@ namespace tenon::cpu {
 
 using simd::i8x32;
 
-// Bytes may lie at any address.
-static uint32_t load_u32(const void* p) {
-    uint32_t x;
-    std::memcpy(&x, p, sizeof x);
-    return x;
-}
-
 // Sign bits of 32 elements from four fields of seven bits.
 static uint32_t even_signs(uint32_t fields) {
     const auto& signs = quant::kEvenSigns;
@@ -22,15 +15,15 @@ static uint32_t even_signs(uint32_t fields) {
            uint32_t{signs[fields >> 14 & 127]} << 16 | uint32_t{signs[fields >> 21 & 127]} << 24;
 }
 
-// Scale of a number s of few bits: unit*(2s + 1).
-static float odd(float unit, uint32_t s) { return unit * static_cast<float>(2 * s + 1); }
+// Eight scales unit*(2s + 1) of the numbers s in the bytes of `numbers`.
+static void set_odd(float* scales, uint64_t numbers, float unit) {
+    set_eight(scales, numbers, 2 * unit, 0.5f);
+}
 
 // Two scales per byte, for 16 elements each.
-static void set_nibble_scales(const uint8_t* scales, float unit, Unpacked& out) {
-    for (int j = 0; j < 8; ++j) {
-        out.scales[2 * j] = odd(unit, scales[j] & 15);
-        out.scales[2 * j + 1] = odd(unit, scales[j] >> 4);
-    }
+static void set_nibble_scales(const uint8_t* nibbles, float unit, Out out) {
+    set_odd(out.scales, spread_nibbles(load_number<uint32_t>(nibbles)), unit);
+    set_odd(out.scales + 8, spread_nibbles(load_number<uint32_t>(nibbles + 4)), unit);
 }
 
 // ---- two bits an element: points of eight -----------------------------------------------------
@@ -38,23 +31,26 @@ static void set_nibble_scales(const uint8_t* scales, float unit, Unpacked& out) 
 template <>
 struct Layout<GGML_TYPE_IQ2_XXS> : KLayout<tenon_block_iq2_xxs> {
     static constexpr Shape kShape = kSigned32;
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         const float unit = simd::to_f32(b.d) / 8;
         const auto& grid = quant::kGridIq2xxs;
+        uint64_t scales = 0;
         for (int g = 0; g < 8; ++g) {
-            const uint32_t points = load_u32(b.qs + 4 * g), rest = load_u32(b.qs + 4 * g + 2);
+            const uint32_t points = load_number<uint32_t>(b.qs + 4 * g),
+                           rest = load_number<uint32_t>(b.qs + 4 * g + 2);
             const i8x32 codes = simd::pack(grid[points & 255], grid[points >> 8 & 255],
                                            grid[points >> 16 & 255], grid[points >> 24]);
             out.set(g, simd::negate(codes, even_signs(rest)));
-            out.scales[g] = odd(unit, rest >> 28);
+            scales |= uint64_t{rest >> 28} << 8 * g;
         }
+        set_odd(out.scales, scales, unit);
     }
 };
 
 template <>
 struct Layout<GGML_TYPE_IQ2_XS> : KLayout<tenon_block_iq2_xs> {
     static constexpr Shape kShape = kSigned16;
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         set_nibble_scales(b.scales, simd::to_f32(b.d) / 8, out);
         const auto& grid = quant::kGridIq2xs;
         for (int g = 0; g < 8; ++g) {
@@ -72,14 +68,14 @@ struct Layout<GGML_TYPE_IQ2_XS> : KLayout<tenon_block_iq2_xs> {
 template <>
 struct Layout<GGML_TYPE_IQ2_S> : KLayout<tenon_block_iq2_s> {
     static constexpr Shape kShape = kSigned16;
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         set_nibble_scales(b.scales, simd::to_f32(b.d) / 8, out);
         for (int g = 0; g < 8; ++g) {
             const auto point = [&](int k) {
                 return quant::kGridIq2s[b.qs[4 * g + k] | (b.qh[g] >> 2 * k & 3) << 8];
             };
             const i8x32 codes = simd::pack(point(0), point(1), point(2), point(3));
-            out.set(g, simd::negate(codes, load_u32(b.signs + 4 * g)));
+            out.set(g, simd::negate(codes, load_number<uint32_t>(b.signs + 4 * g)));
         }
     }
 };
@@ -89,25 +85,27 @@ struct Layout<GGML_TYPE_IQ2_S> : KLayout<tenon_block_iq2_s> {
 template <>
 struct Layout<GGML_TYPE_IQ3_XXS> : KLayout<tenon_block_iq3_xxs> {
     static constexpr Shape kShape = kSigned32;
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         const float unit = simd::to_f32(b.d) / 4;
+        uint64_t scales = 0;
         for (int g = 0; g < 8; ++g) {
             const uint8_t* q = b.qs + 8 * g;
-            const uint32_t rest = load_u32(b.gas + 4 * g);
+            const uint32_t rest = load_number<uint32_t>(b.gas + 4 * g);
             uint32_t points[8];
             TENON_UNROLL
             for (int k = 0; k < 8; ++k) points[k] = quant::kGridIq3xxs[q[k]];
             out.set(g, simd::negate(simd::pack(points), even_signs(rest)));
-            out.scales[g] = odd(unit, rest >> 28);
+            scales |= uint64_t{rest >> 28} << 8 * g;
         }
+        set_odd(out.scales, scales, unit);
     }
 };
 
 template <>
 struct Layout<GGML_TYPE_IQ3_S> : KLayout<tenon_block_iq3_s> {
     static constexpr Shape kShape = kSigned32;
-    static void unpack(const Bytes& b, Unpacked& out) {
-        const float d = simd::to_f32(b.d);
+    static void unpack(const Bytes& b, Out out) {
+        set_odd(out.scales, spread_nibbles(load_number<uint32_t>(b.scales)), simd::to_f32(b.d));
         for (int g = 0; g < 8; ++g) {
             const uint8_t* q = b.qs + 8 * g;
             uint32_t points[8];
@@ -115,8 +113,7 @@ struct Layout<GGML_TYPE_IQ3_S> : KLayout<tenon_block_iq3_s> {
             for (int k = 0; k < 8; ++k) {
                 points[k] = quant::kGridIq3s[q[k] | (b.qh[g] >> k & 1) << 8];
             }
-            out.set(g, simd::negate(simd::pack(points), load_u32(b.signs + 4 * g)));
-            out.scales[g] = odd(d, static_cast<uint32_t>(b.scales[g / 2] >> 4 * (g % 2) & 15));
+            out.set(g, simd::negate(simd::pack(points), load_number<uint32_t>(b.signs + 4 * g)));
         }
     }
 };
@@ -132,8 +129,9 @@ static i8x32 in_eighths(uint64_t a, uint64_t b, uint64_t c, uint64_t d, i8x32 de
 template <>
 struct Layout<GGML_TYPE_IQ1_S> : KLayout<tenon_block_iq1_s> {
     static constexpr Shape kShape = kSigned32;
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         const float unit = simd::to_f32(b.d) / 8;
+        uint64_t scales = 0;
         for (int g = 0; g < 8; ++g) {
             const uint32_t rest = b.qh[g];
             const auto point = [&](int k) {
@@ -141,8 +139,9 @@ struct Layout<GGML_TYPE_IQ1_S> : KLayout<tenon_block_iq1_s> {
             };
             const i8x32 delta = simd::splat_i8(rest >> 15 ? -1 : 1);
             out.set(g, in_eighths(point(0), point(1), point(2), point(3), delta));
-            out.scales[g] = odd(unit, rest >> 12 & 7);
+            scales |= uint64_t{rest >> 12 & 7} << 8 * g;
         }
+        set_odd(out.scales, scales, unit);
     }
 };
 
@@ -154,11 +153,14 @@ struct Layout<GGML_TYPE_IQ1_M> : KLayout<tenon_block_iq1_m> {
         for (int k = 0; k < 4; ++k) bits |= static_cast<uint32_t>(b.scales[k] >> 12) << 4 * k;
         return simd::to_f32(static_cast<ggml_fp16_t>(bits));
     }
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         const float unit = scale(b) / 8;
+        uint64_t scales[2] = {};
         for (int j = 0; j < 16; ++j) {
-            out.scales[j] = odd(unit, static_cast<uint32_t>(b.scales[j / 4] >> 3 * (j % 4) & 7));
+            scales[j / 8] |= uint64_t{b.scales[j / 4] >> 3 * (j % 4) & 7u} << 8 * (j % 8);
         }
+        set_odd(out.scales, scales[0], unit);
+        set_odd(out.scales + 8, scales[1], unit);
         for (int g = 0; g < 8; ++g) {
             const uint32_t high = b.qh[2 * g] | static_cast<uint32_t>(b.qh[2 * g + 1]) << 8;
             const auto point = [&](int k) {
@@ -179,12 +181,10 @@ struct Layout<GGML_TYPE_IQ1_M> : KLayout<tenon_block_iq1_m> {
 template <>
 struct Layout<GGML_TYPE_IQ4_XS> : KLayout<tenon_block_iq4_xs> {
     static constexpr Shape kShape = kSigned32;
-    static void unpack(const Bytes& b, Unpacked& out) {
-        const float d = simd::to_f32(b.d);
+    static void unpack(const Bytes& b, Out out) {
+        const uint64_t low = spread_nibbles(load_number<uint32_t>(b.scales_l));
+        set_eight(out.scales, low | spread_pairs(b.scales_h) << 4, simd::to_f32(b.d), -32);
         for (int g = 0; g < 8; ++g) {
-            const int low = b.scales_l[g / 2] >> 4 * (g % 2) & 15;
-            const int high = b.scales_h >> 2 * g & 3;
-            out.scales[g] = d * static_cast<float>((low | high << 4) - 32);
             out.set(g, simd::look_up(quant::kIq4Levels, simd::load_u4(b.qs + 16 * g)));
         }
     }

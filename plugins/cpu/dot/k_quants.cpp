@@ -1,6 +1,5 @@
 // Products of q2_K … q6_K.
 
-#include "core/quant/k_bits.h"
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/dot/unpacked.h"
 
@@ -14,11 +13,12 @@ using simd::load_i8;
 template <>
 struct Layout<GGML_TYPE_Q2_K> : KLayout<tenon_block_q2_K> {
     static constexpr Shape kShape = {16, /*is_signed=*/false, /*has_minima=*/true};
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         const float d = simd::to_f32(b.d), dmin = -simd::to_f32(b.dmin);
-        for (int j = 0; j < 16; ++j) {
-            out.scales[j] = d * static_cast<float>(b.scales[j] & 15);
-            out.minima[j] = dmin * static_cast<float>(b.scales[j] >> 4);
+        for (int j = 0; j < 16; j += 8) {
+            const auto both = load_number<uint64_t>(b.scales + j);
+            set_eight(out.scales + j, both & 0x0f0f0f0f0f0f0f0f, d, 0);
+            set_eight(out.minima + j, both >> 4 & 0x0f0f0f0f0f0f0f0f, dmin, 0);
         }
         for (int h = 0; h < 2; ++h) {
             const i8x32 codes = load_i8(b.qs + 32 * h);
@@ -37,11 +37,15 @@ struct Layout<GGML_TYPE_Q3_K> : KLayout<tenon_block_q3_K> {
     static i8x32 codes(i8x32 low, i8x32 high) {
         return simd::sub(bit_or(field<2 * (g % 4), 2>(low), field<g, 1, 2>(high)), int8_t{4});
     }
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         const float d = simd::to_f32(b.d);
-        uint8_t scales[16];
-        quant::unpack_sixteen(b.scales, scales);
-        for (int j = 0; j < 16; ++j) out.scales[j] = d * static_cast<float>(scales[j] - 32);
+        // Low four bits of 0 … 7, of 8 … 15 in the same bytes; two high bits of every fourth.
+        const auto low = load_number<uint64_t>(b.scales);
+        const uint64_t pairs = load_number<uint32_t>(b.scales + 8);
+        const uint64_t early = (pairs | pairs >> 2 << 32) & 0x0303030303030303;
+        const uint64_t late = (pairs >> 4 | pairs >> 6 << 32) & 0x0303030303030303;
+        set_eight(out.scales, (low & 0x0f0f0f0f0f0f0f0f) | early << 4, d, -32);
+        set_eight(out.scales + 8, (low >> 4 & 0x0f0f0f0f0f0f0f0f) | late << 4, d, -32);
         const i8x32 high = load_i8(b.hmask), low0 = load_i8(b.qs), low1 = load_i8(b.qs + 32);
         out.set(0, codes<0>(low0, high));
         out.set(1, codes<1>(low0, high));
@@ -56,20 +60,23 @@ struct Layout<GGML_TYPE_Q3_K> : KLayout<tenon_block_q3_K> {
 
 // Scales and minimums of q4_K and q5_K.
 template <class Block>
-static void set_pairs(const Block& b, Unpacked& out) {
+static void set_pairs(const Block& b, Out out) {
     const float d = simd::to_f32(b.d), dmin = -simd::to_f32(b.dmin);
-    uint8_t scales[8], minima[8];
-    quant::unpack_pairs(b.scales, scales, minima);
-    for (int j = 0; j < 8; ++j) {
-        out.scales[j] = d * static_cast<float>(scales[j]);
-        out.minima[j] = dmin * static_cast<float>(minima[j]);
-    }
+    const auto first = load_number<uint32_t>(b.scales);  // six bits of scales 0 … 3, two of 4 … 7
+    const auto second = load_number<uint32_t>(b.scales + 4);  // likewise of minima
+    const auto low = load_number<uint32_t>(b.scales + 8);  // four bits of scales and minima 4 … 7
+    const auto join = [](uint32_t six, uint32_t four) {
+        const uint32_t high = (four & 0x0f0f0f0f) | (six >> 6 & 0x03030303) << 4;
+        return (six & 0x3f3f3f3f) | uint64_t{high} << 32;
+    };
+    set_eight(out.scales, join(first, low), d, 0);
+    set_eight(out.minima, join(second, low >> 4), dmin, 0);
 }
 
 template <>
 struct Layout<GGML_TYPE_Q4_K> : KLayout<tenon_block_q4_K> {
     static constexpr Shape kShape = {32, /*is_signed=*/false, /*has_minima=*/true};
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         set_pairs(b, out);
         for (int h = 0; h < 4; ++h) {
             const i8x32 codes = load_i8(b.qs + 32 * h);
@@ -83,12 +90,12 @@ template <>
 struct Layout<GGML_TYPE_Q5_K> : KLayout<tenon_block_q5_K> {
     static constexpr Shape kShape = {32, /*is_signed=*/false, /*has_minima=*/true};
     template <int h>
-    static void unpack_pair(const Bytes& b, i8x32 high, Unpacked& out) {
+    static void unpack_pair(const Bytes& b, i8x32 high, Out out) {
         const i8x32 low = load_i8(b.qs + 32 * h);
         out.set(2 * h, bit_or(field<0, 4>(low), field<2 * h, 1, 4>(high)));
         out.set(2 * h + 1, bit_or(field<4, 4>(low), field<2 * h + 1, 1, 4>(high)));
     }
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         set_pairs(b, out);
         const i8x32 high = load_i8(b.qh);
         unpack_pair<0>(b, high, out);
@@ -106,9 +113,12 @@ struct Layout<GGML_TYPE_Q6_K> : KLayout<tenon_block_q6_K> {
         const i8x32 all = bit_or(field<4 * (g / 2), 4>(low), field<2 * g, 2, 4>(high));
         return simd::sub(all, int8_t{32});
     }
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         const float d = simd::to_f32(b.d);
-        for (int j = 0; j < 16; ++j) out.scales[j] = d * static_cast<float>(b.scales[j]);
+        for (int j = 0; j < 16; j += 8) {  // signed
+            const auto scales = load_number<uint64_t>(b.scales + j);
+            set_eight(out.scales + j, scales ^ 0x8080808080808080, d, -128);
+        }
         for (int h = 0; h < 2; ++h) {
             const i8x32 low0 = load_i8(b.ql + 64 * h), low1 = load_i8(b.ql + 64 * h + 32);
             const i8x32 high = load_i8(b.qh + 32 * h);

@@ -1,6 +1,10 @@
 // Products of the types with blocks of 32 and one scale: weights are unpacked to signed bytes once
 // and multiplied with the 8-bit codes of several columns.
 
+#include <array>
+#include <bit>
+#include <cstring>
+
 #include "plugins/cpu/dot/tiling.h"
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/simd/simd.h"
@@ -86,10 +90,15 @@ struct Block<GGML_TYPE_MXFP4> {
     // e2m1 doubled; the scale is halved
     static constexpr int8_t kValues[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
     static i8x32 codes(const Bytes& b) { return simd::look_up(kValues, simd::load_u4(b.qs)); }
-    static float scale(const Bytes& b) {  // 2^(e-128)
-        const uint32_t e = b.e;
-        return std::bit_cast<float>(e < 2 ? 0x200000u << e : (e - 1) << 23);
-    }
+    // 2^(e-128)
+    static constexpr auto kHalfScales = [] {
+        std::array<float, 256> scales{};
+        for (uint32_t e = 0; e < 256; ++e) {
+            scales[e] = std::bit_cast<float>(e < 2 ? 0x200000u << e : (e - 1) << 23);
+        }
+        return scales;
+    }();
+    static float scale(const Bytes& b) { return kHalfScales[b.e]; }
 };
 
 template <class B>

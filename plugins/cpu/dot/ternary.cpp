@@ -10,19 +10,17 @@ using simd::i8x32;
 using simd::sub;
 
 template <int n_groups>
-static void set_scale(float d, Unpacked& out) {
+static void set_scale(float d, Out out) {
     for (int g = 0; g < n_groups; ++g) out.scales[g] = d;
 }
 
 template <>
 struct Layout<GGML_TYPE_Q1_0> : LayoutOf<tenon_block_q1_0, tenon_block_q8_0, TENON_QK_Q1_0> {
     static constexpr Shape kShape = kSigned32;
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         set_scale<4>(simd::to_f32(b.d), out);
         for (int g = 0; g < 4; ++g) {
-            uint32_t bits;
-            std::memcpy(&bits, b.qs + 4 * g, sizeof bits);
-            out.set(g, simd::select_bits(bits, 1, -1));
+            out.set(g, simd::select_bits(load_number<uint32_t>(b.qs + 4 * g), 1, -1));
         }
     }
 };
@@ -30,7 +28,7 @@ struct Layout<GGML_TYPE_Q1_0> : LayoutOf<tenon_block_q1_0, tenon_block_q8_0, TEN
 template <>
 struct Layout<GGML_TYPE_Q2_0> : LayoutOf<tenon_block_q2_0, tenon_block_q8_0, TENON_QK_Q2_0> {
     static constexpr Shape kShape = kSigned32;
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         set_scale<2>(simd::to_f32(b.d), out);
         out.set(0, sub(simd::load_u2(b.qs), int8_t{1}));
         out.set(1, sub(simd::load_u2(b.qs + 8), int8_t{1}));
@@ -40,7 +38,7 @@ struct Layout<GGML_TYPE_Q2_0> : LayoutOf<tenon_block_q2_0, tenon_block_q8_0, TEN
 template <>
 struct Layout<GGML_TYPE_TQ2_0> : KLayout<tenon_block_tq2_0> {
     static constexpr Shape kShape = kSigned32;
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         set_scale<8>(simd::to_f32(b.d), out);
         for (int h = 0; h < 2; ++h) {
             const i8x32 codes = simd::load_i8(b.qs + 32 * h);
@@ -64,7 +62,7 @@ struct Layout<GGML_TYPE_TQ1_0> : KLayout<tenon_block_tq1_0> {
     }
     static i8x32 next(i8x32 x) { return simd::add(simd::add(x, x), x); }
 
-    static void unpack(const Bytes& b, Unpacked& out) {
+    static void unpack(const Bytes& b, Out out) {
         set_scale<8>(simd::to_f32(b.d), out);
         i8x32 x = simd::load_i8(b.qs);
         for (int p = 0; p < 5; ++p) {

@@ -31,16 +31,4 @@ struct UnpackedDot {
                         size_t by, int nrc);
 };
 
-// converted.cpp: any type that decodes to f32
-void tile_converted_any(ggml_type type, const Tile& tile);
-float vec_dot_converted_any(ggml_type type, int64_t n, const void* x, const void* y);
-template <ggml_type type>
-void tile_converted(const Tile& tile) {
-    tile_converted_any(type, tile);
-}
-template <ggml_type type>
-void vec_dot_converted(int n, float* s, size_t, const void* x, size_t, const void* y, size_t, int) {
-    *s = vec_dot_converted_any(type, n, x, y);
-}
-
 }  // namespace tenon::cpu

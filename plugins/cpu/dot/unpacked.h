@@ -12,17 +12,49 @@
 
 namespace tenon::cpu {
 
-// A block: element i is codes[i]*scales[i/kPerScale], plus minima where the type has them, one per
-// scale.
+// Where a block, or several that follow each other, is unpacked to: element i is
+// codes[i]*scales[i/kPerScale], plus minima where the type has them, one per scale.
 struct Unpacked {
     alignas(64) int8_t codes[256];
     alignas(32) float scales[16];
     alignas(32) float minima[16];
+};
 
-    void set(int group, simd::i8x32 group_codes) {  // of 32 elements
+// The place of one block there.
+struct Out {
+    int8_t* codes;
+    float* scales;
+    float* minima;
+
+    void set(int group, simd::i8x32 group_codes) const {  // of 32 elements
         simd::store_i8(codes + 32 * group, group_codes);
     }
 };
+
+// Eight scales: unit*(the bytes of `numbers`, the lowest first, plus offset), exact for numbers of
+// the few bits they have.
+inline void set_eight(float* scales, uint64_t numbers, float unit, float offset) {
+    simd::store8(scales, simd::fma(simd::u8_to_float(numbers), simd::splat8(unit),
+                                   simd::splat8(unit * offset)));
+}
+// Eight numbers of four bits, the low ones first, to bytes; eight of two bits.
+inline uint64_t spread_nibbles(uint32_t x) {
+    uint64_t s = (x | uint64_t{x} << 16) & 0x0000ffff0000ffff;
+    s = (s | s << 8) & 0x00ff00ff00ff00ff;
+    return (s | s << 4) & 0x0f0f0f0f0f0f0f0f;
+}
+inline uint64_t spread_pairs(uint32_t x) {
+    uint64_t s = (x | uint64_t{x} << 24) & 0x000000ff000000ff;
+    s = (s | s << 12) & 0x000f000f000f000f;
+    return (s | s << 6) & 0x0303030303030303;
+}
+// Numbers at any address.
+template <class T>
+T load_number(const void* p) {
+    T x;
+    std::memcpy(&x, p, sizeof x);
+    return x;
+}
 
 // What `multiply` must know of a type.
 struct Shape {
@@ -34,7 +66,7 @@ struct Shape {
 // What the file of a family says of each of its types, as static members:
 //   Bytes                the block
 //   Partner              tenon_block_q8_0 or tenon_block_q8_K
-//   kElems               of a block, a multiple of 32
+//   kElems               of a block, a multiple of 32 that divides 256
 //   kShape
 //   unpack(bytes, out)   fills what kShape names
 template <ggml_type type>
@@ -138,23 +170,36 @@ struct Columns {
     Columns(const Tile& tile, int64_t col, int n) : n_cols(n) {
         for (int c = 0; c < n; ++c) y[c] = Q8Row::at(tile.b[col + c], tile.k);
     }
-    void add(const Unpacked* w, int64_t group) {
-        constexpr int kGroups = B::kElems / 32;
+    void add(const Unpacked* w, int64_t group, int n_groups) {
         Q8Row at[4];
         int c = 0;
         for (; c + 4 <= n_cols; c += 4) {
             for (int i = 0; i < 4; ++i) at[i] = from_group(y[c + i], group);
-            multiply<B::kShape, R, 4>(w, at, kGroups, wide[c / 4]);
+            multiply<B::kShape, R, 4>(w, at, n_groups, wide[c / 4]);
         }
         for (; c < n_cols; ++c) {
             at[0] = from_group(y[c], group);
-            multiply<B::kShape, R, 1>(w, at, kGroups, narrow[c % 4]);
+            multiply<B::kShape, R, 1>(w, at, n_groups, narrow[c % 4]);
         }
     }
     float total(int r, int c) const {
         return simd::sum(c < n_cols / 4 * 4 ? wide[c / 4][r][c % 4] : narrow[c % 4][r][0]);
     }
 };
+
+template <class B>
+constexpr int kBlocks = 256 / B::kElems;  // that are unpacked at a time
+template <class B>
+constexpr int kGroups = B::kElems / 32;
+
+template <class B>
+void unpack(const typename B::Bytes* blocks, int n_blocks, Unpacked& to) {
+    constexpr int kScales = B::kElems / B::kShape.per_scale;
+    for (int i = 0; i < n_blocks; ++i) {
+        B::unpack(blocks[i],
+                  {to.codes + B::kElems * i, to.scales + kScales * i, to.minima + kScales * i});
+    }
+}
 
 template <class B, int R>
 void rows_times_columns(const Tile& tile, int64_t row, int64_t col, int n_cols) {
@@ -165,41 +210,39 @@ void rows_times_columns(const Tile& tile, int64_t row, int64_t col, int n_cols) 
     }
     Columns<B, R> columns(tile, col, n_cols);
     Unpacked w[R];
-    for (int64_t i = 0; i < tile.k / B::kElems; ++i) {
-        for (int r = 0; r < R; ++r) B::unpack(blocks[r][i], w[r]);
-        columns.add(w, i * (B::kElems / 32));
+    const int64_t n_blocks = tile.k / B::kElems;
+    for (int64_t i = 0; i < n_blocks; i += kBlocks<B>) {
+        const int n = static_cast<int>(std::min<int64_t>(kBlocks<B>, n_blocks - i));
+        for (int r = 0; r < R; ++r) unpack<B>(blocks[r] + i, n, w[r]);
+        columns.add(w, i * kGroups<B>, n * kGroups<B>);
     }
     for (int c = 0; c < n_cols; ++c) {
         for (int r = 0; r < R; ++r) tile.dst[col + c][row + r] = columns.total(r, c);
     }
 }
 
-// Block i of a row that is as long as whole blocks of B, as the part of a Q8Row.
-struct PartnerBlock {
+// Groups [group, group + n_groups) of a partner's row as part of a Q8Row.
+struct PartnerGroups {
     alignas(32) int8_t codes[256];
     float scales[8];
     float sums[8];
+
+    Q8Row of(const tenon_block_q8_K* row, int64_t group, int) {
+        const tenon_block_q8_K& b = row[group / 8];
+        for (int g = 0; g < 8; ++g) {
+            scales[g] = b.d;
+            sums[g] = b.d * static_cast<float>(b.bsums[2 * g] + b.bsums[2 * g + 1]);
+        }
+        return {b.qs, scales, sums};
+    }
+    Q8Row of(const tenon_block_q8_0* row, int64_t group, int n_groups) {
+        for (int g = 0; g < n_groups; ++g) {
+            std::memcpy(codes + 32 * g, row[group + g].qs, 32);
+            scales[g] = simd::to_f32(row[group + g].d);
+        }
+        return {codes, scales, /*sums=*/nullptr};  // types with minima have partners with sums
+    }
 };
-template <class B>
-Q8Row partner_block(const tenon_block_q8_K* row, int64_t i, PartnerBlock& room) {
-    const tenon_block_q8_K& b = row[i];
-    for (int g = 0; g < 8; ++g) {
-        room.scales[g] = b.d;
-        room.sums[g] = b.d * static_cast<float>(b.bsums[2 * g] + b.bsums[2 * g + 1]);
-    }
-    return {b.qs, room.scales, room.sums};
-}
-template <class B>
-Q8Row partner_block(const tenon_block_q8_0* row, int64_t i, PartnerBlock& room) {
-    static_assert(!B::kShape.has_minima, "q8_0 rows do not know their sums");
-    constexpr int kGroups = B::kElems / 32;
-    for (int g = 0; g < kGroups; ++g) {
-        const tenon_block_q8_0& b = row[i * kGroups + g];
-        std::memcpy(room.codes + 32 * g, b.qs, 32);
-        room.scales[g] = simd::to_f32(b.d);
-    }
-    return {room.codes, room.scales, nullptr};
-}
 
 }  // namespace unpacked
 
@@ -224,12 +267,15 @@ void UnpackedDot<type>::vec_dot(int n, float* s, size_t, const void* x, size_t, 
     const auto* blocks = static_cast<const typename B::Bytes*>(x);
     const auto* partner = static_cast<const typename B::Partner*>(y);
     unpacked::f32x8 acc[1][1] = {};
-    unpacked::PartnerBlock room;
+    unpacked::PartnerGroups room;
     Unpacked w;
-    for (int i = 0; i < n / B::kElems; ++i) {
-        B::unpack(blocks[i], w);
-        const Q8Row row = unpacked::partner_block<B>(partner, i, room);
-        unpacked::multiply<B::kShape, 1, 1>(&w, &row, B::kElems / 32, acc);
+    constexpr int kBlocks = unpacked::kBlocks<B>, kGroups = unpacked::kGroups<B>;
+    const int n_blocks = n / B::kElems;
+    for (int i = 0; i < n_blocks; i += kBlocks) {
+        const int count = std::min(kBlocks, n_blocks - i);
+        unpacked::unpack<B>(blocks + i, count, w);
+        const Q8Row row = room.of(partner, int64_t{i} * kGroups, count * kGroups);
+        unpacked::multiply<B::kShape, 1, 1>(&w, &row, count * kGroups, acc);
     }
     *s = simd::sum(acc[0][0]);
 }

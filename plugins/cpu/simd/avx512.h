@@ -265,6 +265,11 @@ inline f32x8 splat8(float lo, float hi) {
     return {_mm256_set_m128(_mm_set1_ps(hi), _mm_set1_ps(lo))};
 }
 inline f32x8 load8(const float* p) { return {_mm256_loadu_ps(p)}; }
+inline void store8(float* p, f32x8 a) { _mm256_storeu_ps(p, a.v); }
+inline f32x8 u8_to_float(uint64_t bytes) {
+    const __m128i x = _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(x))};
+}
 inline f32x8 to_float(i32x8 a) { return {_mm256_cvtepi32_ps(a.v)}; }
 inline f32x8 mul(f32x8 a, f32x8 b) { return {_mm256_mul_ps(a.v, b.v)}; }
 inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }

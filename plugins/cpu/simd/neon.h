@@ -277,6 +277,14 @@ inline i32x8 dot_unsigned(i8x32 w, i8x32 y) { return dot(w, y); }
 inline f32x8 splat8(float x) { return {vdupq_n_f32(x), vdupq_n_f32(x)}; }
 inline f32x8 splat8(float lo, float hi) { return {vdupq_n_f32(lo), vdupq_n_f32(hi)}; }
 inline f32x8 load8(const float* p) { return {vld1q_f32(p), vld1q_f32(p + 4)}; }
+inline void store8(float* p, f32x8 a) {
+    vst1q_f32(p, a.lo);
+    vst1q_f32(p + 4, a.hi);
+}
+inline f32x8 u8_to_float(uint64_t bytes) {
+    const uint16x8_t x = vmovl_u8(vcreate_u8(bytes));
+    return {vcvtq_f32_u32(vmovl_u16(vget_low_u16(x))), vcvtq_f32_u32(vmovl_high_u16(x))};
+}
 inline f32x8 to_float(i32x8 a) { return {vcvtq_f32_s32(a.lo), vcvtq_f32_s32(a.hi)}; }
 inline f32x8 mul(f32x8 a, f32x8 b) { return {vmulq_f32(a.lo, b.lo), vmulq_f32(a.hi, b.hi)}; }
 inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) {

@@ -179,152 +179,150 @@ inline double sum(f64x a) { return (a.lo[0] + a.hi[0]) + (a.lo[1] + a.hi[1]); }
 
 // ---- blocks of 32 bytes, for the dot products of quantised rows ---------------------------------
 
+typedef int8_t v16b __attribute__((vector_size(16)));
+typedef uint8_t v16ub __attribute__((vector_size(16)));
+typedef int16_t v8s __attribute__((vector_size(16)));
+typedef uint16_t v8us __attribute__((vector_size(16)));
+typedef uint64_t v2ul __attribute__((vector_size(16)));
+
 struct i8x32 {
-    int8_t v[32];
+    v16b lo, hi;
 };
 struct i32x8 {
-    int32_t v[8];
+    v4i lo, hi;
 };
 struct f32x8 {
-    float v[8];
+    v4f lo, hi;
 };
-inline i8x32 load_i8(const void* p) {
-    i8x32 r;
-    std::memcpy(r.v, p, 32);
+template <class T>
+T load_bytes(const void* p) {  // sizeof(T) of them, at any address
+    T r;
+    std::memcpy(&r, p, sizeof r);
     return r;
 }
-// 16 bytes are 32 codes 0 … 15: the low nibbles are elements 0 … 15, the high ones 16 … 31.
-inline i8x32 load_u4(const void* p) {
-    const uint8_t* q = static_cast<const uint8_t*>(p);
-    i8x32 r;
-    for (int k = 0; k < 16; ++k) {
-        r.v[k] = static_cast<int8_t>(q[k] & 15);
-        r.v[k + 16] = static_cast<int8_t>(q[k] >> 4);
-    }
-    return r;
-}
-inline i8x32 sub(i8x32 a, int8_t b) {
-    for (int8_t& x : a.v) x = static_cast<int8_t>(x - b);
-    return a;
-}
-inline i8x32 look_up(const int8_t table[16], i8x32 codes) {  // codes 0 … 15
-    for (int8_t& x : codes.v) x = table[x];
-    return codes;
-}
-// Lane l is the sum of w[k]*y[k] over k = 4l … 4l+3, exactly. y must not contain -128.
-inline i32x8 dot(i8x32 w, i8x32 y) {
-    i32x8 r;
-    for (int l = 0; l < 8; ++l) {
-        int32_t s = 0;
-        for (int k = 4 * l; k < 4 * l + 4; ++k) s += int32_t{w.v[k]} * y.v[k];
-        r.v[l] = s;
-    }
-    return r;
-}
-inline f32x8 fma(i32x8 a, float scale, f32x8 acc) {  // acc + a*scale
-    for (int l = 0; l < 8; ++l) acc.v[l] += static_cast<float>(a.v[l]) * scale;
-    return acc;
-}
-inline float sum(f32x8 a) {
-    return ((a.v[0] + a.v[4]) + (a.v[2] + a.v[6])) + ((a.v[1] + a.v[5]) + (a.v[3] + a.v[7]));
-}
-// Stores lanes 0 … 31 of 8 vectors, given as f32 values already scaled, as signed bytes: nearest
-// even. |x| <= 127. Writes 32 bytes; returns their sum.
-inline int32_t store_i8(int8_t* p, const float* x, float scale) {
-    int32_t total = 0;
-    for (int k = 0; k < 32; ++k) {
-        p[k] = static_cast<int8_t>(std::nearbyint(x[k] * scale));
-        total += p[k];
-    }
-    return total;
-}
-
-// ---- more of blocks of 32 bytes: unpacking ------------------------------------------------------
 
 inline i8x32 load_i8(const void* lo, const void* hi) {  // 16 bytes each
-    i8x32 r;
-    std::memcpy(r.v, lo, 16);
-    std::memcpy(r.v + 16, hi, 16);
-    return r;
+    return {load_bytes<v16b>(lo), load_bytes<v16b>(hi)};
 }
-inline void store_i8(int8_t* p, i8x32 a) { std::memcpy(p, a.v, 32); }
-inline i8x32 splat_i8(int8_t x) {
-    i8x32 r;
-    std::memset(r.v, x, 32);
-    return r;
+inline i8x32 load_i8(const void* p) { return load_i8(p, static_cast<const int8_t*>(p) + 16); }
+inline void store_i8(int8_t* p, i8x32 a) { std::memcpy(p, &a, 32); }
+inline i8x32 splat_i8(int8_t x) { return {x - v16b{}, x - v16b{}}; }
+// 16 bytes are 32 codes 0 … 15: the low nibbles are elements 0 … 15, the high ones 16 … 31.
+inline i8x32 load_u4(const void* p) {
+    const auto bytes = load_bytes<v16ub>(p);
+    return {reinterpret_cast<v16b>(bytes & 15), reinterpret_cast<v16b>(bytes >> 4)};
 }
 // 8 bytes are 32 codes 0 … 3, in order from the low bits on.
 inline i8x32 load_u2(const void* p) {
+    const auto spread = [](v4u x) {  // a byte per lane
+        x |= x << 12;
+        x |= x << 6;
+        return reinterpret_cast<v16b>(x) & 3;
+    };
     const uint8_t* q = static_cast<const uint8_t*>(p);
-    i8x32 r;
-    for (int k = 0; k < 32; ++k) r.v[k] = static_cast<int8_t>(q[k / 4] >> 2 * (k % 4) & 3);
-    return r;
+    return {spread(v4u{q[0], q[1], q[2], q[3]}), spread(v4u{q[4], q[5], q[6], q[7]})};
 }
 inline i8x32 pack(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {  // `a` becomes the first bytes
-    const uint64_t all[4] = {a, b, c, d};
-    return load_i8(all);
+    return {reinterpret_cast<v16b>(v2ul{a, b}), reinterpret_cast<v16b>(v2ul{c, d})};
 }
 inline i8x32 pack(const uint32_t (&x)[8]) { return load_i8(x); }
+
+inline i8x32 add(i8x32 a, i8x32 b) { return {a.lo + b.lo, a.hi + b.hi}; }  // modulo 256
+inline i8x32 sub(i8x32 a, int8_t b) { return {a.lo - b, a.hi - b}; }
+inline i8x32 bit_or(i8x32 a, i8x32 b) { return {a.lo | b.lo, a.hi | b.hi}; }
 // Bits at … at+n-1 of every byte, moved to bit `to`; the rest is zero.
 template <int at, int n, int to = 0>
 i8x32 field(i8x32 a) {
-    for (int8_t& x : a.v) {
-        const unsigned bits = static_cast<uint8_t>(x) >> at & ((1u << n) - 1);
-        x = static_cast<int8_t>(bits << to);
-    }
-    return a;
+    const auto half = [](v16b x) {
+        constexpr uint8_t kMask = (1 << n) - 1;
+        return reinterpret_cast<v16b>((reinterpret_cast<v16ub>(x) >> at & kMask) << to);
+    };
+    return {half(a.lo), half(a.hi)};
 }
-inline i8x32 bit_or(i8x32 a, i8x32 b) {
-    for (int k = 0; k < 32; ++k) a.v[k] = static_cast<int8_t>(a.v[k] | b.v[k]);
-    return a;
+#if __has_builtin(__builtin_shuffle)
+inline v16b look_up(v16b table, v16b codes) { return __builtin_shuffle(table, codes); }
+#else  // clang
+inline v16b look_up(v16b table, v16b codes) {
+    for (int k = 0; k < 16; ++k) codes[k] = table[codes[k]];
+    return codes;
 }
-inline i8x32 add(i8x32 a, i8x32 b) {  // modulo 256
-    for (int k = 0; k < 32; ++k) a.v[k] = static_cast<int8_t>(a.v[k] + b.v[k]);
-    return a;
+#endif
+inline i8x32 look_up(const int8_t table[16], i8x32 codes) {  // codes 0 … 15
+    const auto t = load_bytes<v16b>(table);
+    return {look_up(t, codes.lo), look_up(t, codes.hi)};
 }
 // -1 where the byte, unsigned, is at least `least`, else 0.
 inline i8x32 at_least(i8x32 a, uint8_t least) {
-    for (int8_t& x : a.v) x = static_cast<uint8_t>(x) >= least ? -1 : 0;
-    return a;
+    return {reinterpret_cast<v16b>(reinterpret_cast<v16ub>(a.lo) >= least),
+            reinterpret_cast<v16b>(reinterpret_cast<v16ub>(a.hi) >= least)};
+}
+inline i8x32 bytes_of_bits(uint32_t bits) {  // byte k is -1 where bit k is set, else 0
+    const auto eight = [&](int at) { return (bits >> at & 255) * uint64_t{0x0101010101010101}; };
+    const i8x32 all = pack(eight(0), eight(8), eight(16), eight(24));
+    const v16b one = {1, 2, 4, 8, 16, 32, 64, -128, 1, 2, 4, 8, 16, 32, 64, -128};
+    return {reinterpret_cast<v16b>((all.lo & one) == one),
+            reinterpret_cast<v16b>((all.hi & one) == one)};
 }
 // Byte k follows bit k.
 inline i8x32 select_bits(uint32_t bits, int8_t set, int8_t clear) {
-    i8x32 r;
-    for (int k = 0; k < 32; ++k) r.v[k] = bits >> k & 1 ? set : clear;
-    return r;
+    const i8x32 m = bytes_of_bits(bits);
+    return {(m.lo & set) | (~m.lo & clear), (m.hi & set) | (~m.hi & clear)};
 }
 inline i8x32 negate(i8x32 a, uint32_t bits) {  // bytes whose bit is set
-    for (int k = 0; k < 32; ++k) a.v[k] = static_cast<int8_t>(bits >> k & 1 ? -a.v[k] : a.v[k]);
-    return a;
+    const i8x32 m = bytes_of_bits(bits);
+    return {(a.lo ^ m.lo) - m.lo, (a.hi ^ m.hi) - m.hi};
 }
 // Runs of eight bytes 0 1 2 3 become 0 2 1 3.
 inline i8x32 swap_middle(i8x32 a) {
-    i8x32 r = a;
-    std::memcpy(r.v + 8, a.v + 16, 8);
-    std::memcpy(r.v + 16, a.v + 8, 8);
-    return r;
+    const auto lo = reinterpret_cast<v2ul>(a.lo), hi = reinterpret_cast<v2ul>(a.hi);
+    return pack(lo[0], hi[0], lo[1], hi[1]);
+}
+
+// Lane l is the sum of w[k]*y[k] over k = 4l … 4l+3, exactly. y must not contain -128.
+inline i32x8 dot(i8x32 w, i8x32 y) {
+    const auto even = [](v16b x) {
+        return reinterpret_cast<v8s>(reinterpret_cast<v8us>(x) << 8) >> 8;
+    };
+    const auto odd = [](v16b x) { return reinterpret_cast<v8s>(x) >> 8; };
+    const auto half = [&](v16b a, v16b b) {
+        const v8s pairs = even(a) * even(b) + odd(a) * odd(b);  // at most 2*128*127 < 2^15
+        return (reinterpret_cast<v4i>(reinterpret_cast<v4u>(pairs) << 16) >> 16) +
+               (reinterpret_cast<v4i>(pairs) >> 16);
+    };
+    return {half(w.lo, y.lo), half(w.hi, y.hi)};
 }
 inline i32x8 dot_unsigned(i8x32 w, i8x32 y) { return dot(w, y); }  // w: 0 … 127
 
-inline f32x8 splat8(float x) { return {{x, x, x, x, x, x, x, x}}; }
-inline f32x8 splat8(float lo, float hi) { return {{lo, lo, lo, lo, hi, hi, hi, hi}}; }
-inline f32x8 load8(const float* p) {
-    f32x8 r;
-    std::memcpy(r.v, p, sizeof r.v);
-    return r;
+inline f32x8 splat8(float lo, float hi) { return {v4f{lo, lo, lo, lo}, v4f{hi, hi, hi, hi}}; }
+inline f32x8 splat8(float x) { return splat8(x, x); }
+inline f32x8 load8(const float* p) { return {load(p).v, load(p + 4).v}; }
+inline void store8(float* p, f32x8 a) {
+    store(p, f32{a.lo});
+    store(p + 4, f32{a.hi});
 }
 inline f32x8 to_float(i32x8 a) {
-    f32x8 r;
-    for (int l = 0; l < 8; ++l) r.v[l] = static_cast<float>(a.v[l]);
-    return r;
+    return {__builtin_convertvector(a.lo, v4f), __builtin_convertvector(a.hi, v4f)};
 }
-inline f32x8 mul(f32x8 a, f32x8 b) {
-    for (int l = 0; l < 8; ++l) a.v[l] *= b.v[l];
-    return a;
+inline f32x8 u8_to_float(uint64_t bytes) {  // eight unsigned bytes, the lowest first
+    const auto x = [&](int k) { return static_cast<int32_t>(bytes >> 8 * k & 255); };
+    return to_float({v4i{x(0), x(1), x(2), x(3)}, v4i{x(4), x(5), x(6), x(7)}});
 }
-inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) {
-    for (int l = 0; l < 8; ++l) c.v[l] += a.v[l] * b.v[l];
-    return c;
+inline f32x8 mul(f32x8 a, f32x8 b) { return {a.lo * b.lo, a.hi * b.hi}; }
+inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) { return {a.lo * b.lo + c.lo, a.hi * b.hi + c.hi}; }
+inline f32x8 fma(i32x8 a, float scale, f32x8 acc) {  // acc + a*scale
+    return fma(to_float(a), splat8(scale), acc);
+}
+inline float sum(f32x8 a) { return sum(f32{a.lo + a.hi}); }
+// Stores lanes 0 … 31 of 8 vectors, given as f32 values already scaled, as signed bytes: nearest
+// even. |x| <= 127. Writes 32 bytes; returns their sum.
+inline int32_t store_i8(int8_t* p, const float* x, float scale) {
+    v4i total{};
+    for (int k = 0; k < 32; k += 4) {
+        const v4i whole = to_int(mul(load(x + k), splat(scale))).v;
+        total += whole;
+        for (int l = 0; l < 4; ++l) p[k + l] = static_cast<int8_t>(whole[l]);
+    }
+    return total[0] + total[1] + total[2] + total[3];
 }
 
 inline void prefetch(const void* p) { __builtin_prefetch(p); }
