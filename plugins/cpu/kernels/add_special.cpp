@@ -4,6 +4,7 @@
 #include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/region.h"
+#include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
 
 namespace tenon::cpu {
@@ -107,11 +108,8 @@ Verdict supports_add1_quantized(const ggml_tensor& node) {
     return supports_scalar(node);
 }
 
-size_t row_buffer_bytes(const ggml_tensor& node) {
-    return (static_cast<size_t>(node.ne[0]) * sizeof(float) + 63) / 64 * 64;
-}
 size_t quantized_workspace(const ggml_tensor& node, int n_threads) {
-    return row_buffer_bytes(node) * static_cast<size_t>(n_threads);
+    return row_buffers_bytes(node.ne[0], n_threads);
 }
 
 void run_add1_quantized(const Task& task, const ggml_tensor& node) {
@@ -119,8 +117,7 @@ void run_add1_quantized(const Task& task, const ggml_tensor& node) {
     const auto decode = quant::find_format(a.type)->to_float;
     const auto encode = from_float(node.type);
     const f32 b = simd::splat(*static_cast<const float*>(node.src[1]->data));
-    auto* values = reinterpret_cast<float*>(static_cast<char*>(task.workspace) +
-                                            row_buffer_bytes(node) * task.ith);
+    float* values = row_buffer(task, node.ne[0]);
     for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
         decode(row<const void>(a, i1, i2, i3), values, node.ne[0]);
         simd::map(values, values, node.ne[0], [=](f32 x) { return x + b; });

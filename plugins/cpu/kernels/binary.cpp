@@ -3,7 +3,7 @@
 
 #include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
 
 namespace tenon::cpu {
@@ -108,12 +108,8 @@ Verdict supports_quantized(const ggml_tensor& node) {
     return yes();
 }
 
-size_t quantized_row_bytes(const ggml_tensor& node) {
-    return (static_cast<size_t>(node.ne[0]) * sizeof(float) + 63) / 64 * 64;
-}
-
 size_t quantized_workspace(const ggml_tensor& node, int n_threads) {
-    return quantized_row_bytes(node) * static_cast<size_t>(n_threads);
+    return row_buffers_bytes(node.ne[0], n_threads);
 }
 
 void run_quantized(const Task& task, const ggml_tensor& node) {
@@ -122,8 +118,7 @@ void run_quantized(const Task& task, const ggml_tensor& node) {
     const auto decode = quant::find_format(a.type)->to_float;
     const auto encode = from_float(node.type);
     const int64_t n = node.ne[0];
-    auto* sum = reinterpret_cast<float*>(static_cast<char*>(task.workspace) +
-                                         quantized_row_bytes(node) * task.ith);
+    float* sum = row_buffer(task, n);
     for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
         decode(row<const void>(a, i1, i2, i3), sum, n);
         simd::map(sum, sum, row<const float>(b, i1, i2, i3), n, [](f32 x, f32 y) { return x + y; });

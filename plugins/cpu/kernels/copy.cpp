@@ -7,7 +7,8 @@
 
 #include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/move.h"
+#include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
 
 namespace tenon::cpu {
@@ -47,30 +48,6 @@ void for_each_run(const ggml_tensor& t, int64_t k, int64_t n, int64_t block, Fn&
 }
 
 // ---- equal types: bytes -------------------------------------------------------------------------
-
-template <size_t kBytes>
-void move_strided(char* dst, size_t dst_stride, const char* src, size_t src_stride, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, kBytes);
-}
-
-void move_run(char* dst, size_t dst_stride, const char* src, size_t src_stride, int64_t n,
-              size_t bytes) {
-    if (dst_stride == bytes && src_stride == bytes) {
-        std::memmove(dst, src, static_cast<size_t>(n) * bytes);
-        return;
-    }
-    switch (bytes) {
-        case 1:
-            return move_strided<1>(dst, dst_stride, src, src_stride, n);
-        case 2:
-            return move_strided<2>(dst, dst_stride, src, src_stride, n);
-        case 4:
-            return move_strided<4>(dst, dst_stride, src, src_stride, n);
-        case 8:
-            return move_strided<8>(dst, dst_stride, src, src_stride, n);
-    }
-    for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, bytes);
-}
 
 void copy_same_type(const ggml_tensor& src, const ggml_tensor& dst, int64_t begin, int64_t end) {
     const TypeSize size = type_size(dst.type);
@@ -212,9 +189,7 @@ void convert_values(const ggml_tensor& src, const ggml_tensor& dst, int64_t begi
 void quantize_rows(const Task& task, const ggml_tensor& src, const ggml_tensor& dst) {
     const int64_t n = dst.ne[0];
     const auto encode = from_float(dst.type);
-    const size_t buffer_bytes = (static_cast<size_t>(n) * sizeof(float) + 63) / 64 * 64;
-    auto* buffer =
-        reinterpret_cast<float*>(static_cast<char*>(task.workspace) + buffer_bytes * task.ith);
+    float* buffer = row_buffer(task, n);
     for_each_row(task, dst, [&](int64_t i1, int64_t i2, int64_t i3) {
         read_values(src, ((i3 * dst.ne[2] + i2) * dst.ne[1] + i1) * n, n, buffer);
         encode(buffer, row<void>(dst, i1, i2, i3), n);
@@ -269,8 +244,7 @@ Verdict supports(const ggml_tensor& node) {
 
 size_t workspace(const ggml_tensor& node, int n_threads) {
     if (node.src[0]->type == node.type || type_size(node.type).block == 1) return 0;
-    return (static_cast<size_t>(node.ne[0]) * sizeof(float) + 63) / 64 * 64 *
-           static_cast<size_t>(n_threads);
+    return row_buffers_bytes(node.ne[0], n_threads);
 }
 
 // This member's share of n elements, in whole cache lines of single bytes.

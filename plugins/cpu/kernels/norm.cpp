@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
 
 namespace tenon::cpu {
@@ -47,14 +47,10 @@ Verdict supports_rows(const ggml_tensor& node) {
     return types;
 }
 
-size_t row_buffer_bytes(const ggml_tensor& node) {
-    return (static_cast<size_t>(node.ne[0]) * sizeof(float) + 63) / 64 * 64;
-}
-
 // Rows that are not dense pass through a buffer per member.
 size_t workspace(const ggml_tensor& node, int n_threads) {
     if (has_dense_rows(*node.src[0]) && has_dense_rows(node)) return 0;
-    return row_buffer_bytes(node) * static_cast<size_t>(n_threads);
+    return row_buffers_bytes(node.ne[0], n_threads);
 }
 
 struct MeanAndVariance {
@@ -81,8 +77,7 @@ void run_type(const Task& task, const ggml_tensor& node) {
     const float eps = params_of<tenon_norm_params>(node).eps;
     const int64_t n = x.ne[0];
     const bool dense = has_dense_rows(x) && has_dense_rows(node);
-    auto* buffer = reinterpret_cast<float*>(static_cast<char*>(task.workspace) +
-                                            row_buffer_bytes(node) * task.ith);
+    float* buffer = dense ? nullptr : row_buffer(task, n);
     for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
         if (dense) {
             Normalize::run(row<T>(node, i1, i2, i3), row<const T>(x, i1, i2, i3), n, eps);

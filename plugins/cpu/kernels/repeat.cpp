@@ -1,10 +1,11 @@
 // REPEAT: dst[i] = a[i mod ne(a)] in each dimension. REPEAT_BACK: dst[k] = sum of all a[i] with
 // i mod ne(dst) = k. CONCAT: a, then b, along one dimension.
 
-#include "plugins/cpu/kernels/move.h"
-#include "plugins/cpu/simd/simd.h"
+#include <type_traits>
 
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/move.h"
+#include "plugins/cpu/kernels/row_buffer.h"
+#include "plugins/cpu/simd/simd.h"
 
 namespace tenon::cpu {
 namespace {
@@ -53,12 +54,9 @@ Verdict supports_repeat_back(const ggml_tensor& node) {
 }
 
 // Halves are summed in an f32 row per member.
-size_t row_buffer_bytes(const ggml_tensor& node) {
-    return (static_cast<size_t>(node.ne[0]) * sizeof(float) + 63) / 64 * 64;
-}
 size_t workspace_repeat_back(const ggml_tensor& node, int n_threads) {
     if (node.type == GGML_TYPE_F32) return 0;
-    return row_buffer_bytes(node) * static_cast<size_t>(n_threads);
+    return row_buffers_bytes(node.ne[0], n_threads);
 }
 
 // total[i] += the part of one row of a that falls on elements [begin, end) of dst's row.
@@ -84,8 +82,7 @@ void run_repeat_back_type(const Task& task, const ggml_tensor& node) {
         if constexpr (std::is_same_v<T, float>) {
             total = dst;
         } else {
-            total = reinterpret_cast<float*>(static_cast<char*>(task.workspace) +
-                                             row_buffer_bytes(node) * task.ith);
+            total = row_buffer(task, node.ne[0]);
         }
         simd::fill(total, end - begin, 0.0f);
         for (int64_t k3 = i3; k3 < a.ne[3]; k3 += node.ne[3]) {

@@ -4,7 +4,7 @@
 
 #include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
 
 namespace tenon::cpu {
@@ -121,14 +121,10 @@ Verdict supports_set(const ggml_tensor& node) {
     return yes();
 }
 
-size_t row_buffer_bytes(const ggml_tensor& node) {
-    return (static_cast<size_t>(node.ne[0]) * sizeof(float) + 63) / 64 * 64;
-}
-
 // Halves on their way to a quantised type pass through f32.
 size_t workspace_set(const ggml_tensor& node, int n_threads) {
     if (node.src[0]->type == GGML_TYPE_F32 || is_float_type(node.type)) return 0;
-    return row_buffer_bytes(node) * static_cast<size_t>(n_threads);
+    return row_buffers_bytes(node.ne[0], n_threads);
 }
 
 template <class S>
@@ -142,8 +138,7 @@ void set_row(const Task& task, const ggml_tensor& node, const S* src, void* dst)
     if constexpr (std::is_same_v<S, float>) {
         values = src;
     } else {
-        auto* buffer = reinterpret_cast<float*>(static_cast<char*>(task.workspace) +
-                                                row_buffer_bytes(node) * task.ith);
+        float* buffer = row_buffer(task, n);
         simd::convert(buffer, src, n);
         values = buffer;
     }
