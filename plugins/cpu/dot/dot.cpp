@@ -64,6 +64,7 @@ constexpr Index kIndex = make_index();
 
 const DotType* find_dot_type(ggml_type type) {
     if (type < 0 || type >= GGML_TYPE_COUNT || kIndex.at[type] < 0) return nullptr;
+    if (const DotType* extra = find_extra_dot_type(type)) return extra;
     const DotType* row = &kDotTypes[kIndex.at[type]];
     // A type that this build cannot decode has no products either.
     const quant::Format* format = quant::find_format(type);

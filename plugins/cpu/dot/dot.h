@@ -61,6 +61,10 @@ struct DotType {
 // NULL: this type is no operand of matrix products.
 const DotType* find_dot_type(ggml_type type);
 
+// The same from code for instructions beyond those of the variant, if this processor has them; else
+// NULL.
+const DotType* find_extra_dot_type(ggml_type type);
+
 // Tiles of plain types where the activations are not f32: f16 . f16, bf16 . bf16.
 void tile_f16_f16(const Tile& tile);
 void tile_bf16_bf16(const Tile& tile);

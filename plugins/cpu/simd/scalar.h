@@ -13,6 +13,7 @@ namespace tenon::cpu::simd {
 typedef float v4f __attribute__((vector_size(16)));
 typedef int32_t v4i __attribute__((vector_size(16)));
 typedef uint32_t v4u __attribute__((vector_size(16)));
+typedef uint16_t v4h __attribute__((vector_size(8)));
 typedef double v2d __attribute__((vector_size(16)));
 
 struct f32 {
@@ -37,20 +38,43 @@ inline f32 load(const float* p) {
     std::memcpy(&r.v, p, sizeof r.v);
     return r;
 }
+// half.h has the arithmetic of halves one value at a time; these are the same steps on four.
+inline v4u load_u16(const void* p) {
+    v4h h;
+    std::memcpy(&h, p, sizeof h);
+    return __builtin_convertvector(h, v4u);
+}
+inline void store_u16(void* p, v4u a) {
+    const v4h h = __builtin_convertvector(a, v4h);
+    std::memcpy(p, &h, sizeof h);
+}
 inline f32 load(const ggml_fp16_t* p) {
-    return {
-        v4f{half_to_float(p[0]), half_to_float(p[1]), half_to_float(p[2]), half_to_float(p[3])}};
+    const v4u h = load_u16(p);
+    const v4u magnitude = h & 0x7fff;
+    const v4u finite = reinterpret_cast<v4u>(reinterpret_cast<v4f>(magnitude << 13) * 0x1p112f);
+    const v4u quiet = magnitude > 0x7c00 ? v4u{} + 0x400000u : v4u{};
+    const v4u special = magnitude << 13 | 0x7f800000u | quiet;
+    const v4u value = magnitude >= 0x7c00 ? special : finite;
+    return {reinterpret_cast<v4f>(value | (h & 0x8000) << 16)};
 }
-inline f32 load(const ggml_bf16_t* p) {
-    return {v4f{bfloat_to_float(p[0]), bfloat_to_float(p[1]), bfloat_to_float(p[2]),
-                bfloat_to_float(p[3])}};
-}
+inline f32 load(const ggml_bf16_t* p) { return {reinterpret_cast<v4f>(load_u16(p) << 16)}; }
 inline void store(float* p, f32 a) { std::memcpy(p, &a.v, sizeof a.v); }
 inline void store(ggml_fp16_t* p, f32 a) {
-    for (int k = 0; k < 4; ++k) p[k] = float_to_half(a.v[k]);
+    const v4u u = reinterpret_cast<v4u>(a.v);
+    const v4u magnitude = u & 0x7fffffffu;
+    const v4u normal = (magnitude + 0xfffu + (magnitude >> 13 & 1) - 0x38000000u) >> 13;
+    const v4u subnormal =
+        reinterpret_cast<v4u>(reinterpret_cast<v4f>(magnitude) + 0.5f) - 0x3f000000u;
+    const v4u special = magnitude > 0x7f800000u ? v4u{} + 0x7e00u : v4u{} + 0x7c00u;
+    const v4u finite = magnitude < 0x38800000u ? subnormal : normal;
+    const v4u value = magnitude >= 0x477ff000u ? special : finite;
+    store_u16(p, value | (u >> 16 & 0x8000u));
 }
 inline void store(ggml_bf16_t* p, f32 a) {
-    for (int k = 0; k < 4; ++k) p[k] = float_to_bfloat(a.v[k]);
+    const v4u u = reinterpret_cast<v4u>(a.v);
+    const v4u rounded = (u + 0x7fffu + (u >> 16 & 1)) >> 16;
+    const v4u quiet = u >> 16 | 0x40u;
+    store_u16(p, (u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
 // The first n lanes, 0 <= n <= lanes; nothing beyond them is touched. The others read as 0.
 inline f32 load_some(const float* p, int n) {
