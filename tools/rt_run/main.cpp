@@ -29,7 +29,10 @@ extern "C" void on_interrupt(int signal) {
 
 // Errors come back as texts and are told once; warnings have no other way.
 extern "C" void on_log(ggml_log_level level, const char* text, void*) {
-    if (level == GGML_LOG_LEVEL_WARN) std::fprintf(stderr, "rt-run: %s", text);
+    if (level != GGML_LOG_LEVEL_WARN) return;
+    std::string_view line(text);
+    if (line.ends_with('\n')) line.remove_suffix(1);
+    std::fprintf(stderr, "rt-run: %s\n", cli::printable(line).c_str());
 }
 
 struct Options {
@@ -68,6 +71,15 @@ po::options_description describe() {
     return all;
 }
 
+ggml_type read_cache_type(const std::string& name) {
+    std::vector<std::string> valid;
+    for (const ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16}) {
+        if (name == ggml_type_name(type)) return type;
+        valid.emplace_back(ggml_type_name(type));
+    }
+    throw cli::unknown_name("cache type", name, valid);
+}
+
 Options read_options(const po::variables_map& given) {
     Options o;
     const auto text = [&](const char* name) { return given[name].as<std::string>(); };
@@ -84,12 +96,7 @@ Options read_options(const po::variables_map& given) {
     o.session.n_threads = static_cast<int>(integer("threads", 1, GGML_MAX_N_THREADS, 0));
     o.session.n_ctx = integer("ctx-size", 1, INT32_MAX, 0);
     o.session.n_batch = integer("batch", 1, 1 << 20, 512);
-    o.session.kv_type = cli::parse_type(text("cache-type"));
-    if (o.session.kv_type != GGML_TYPE_F32 && o.session.kv_type != GGML_TYPE_F16 &&
-        o.session.kv_type != GGML_TYPE_BF16) {
-        throw cli::stop(cli::kUsage, "--cache-type %s: expected f32, f16 or bf16",
-                        text("cache-type").c_str());
-    }
+    o.session.kv_type = read_cache_type(text("cache-type"));
     o.session.cancel = &g_interrupted;
     o.sampler.temperature = given["temp"].as<float>();
     o.sampler.top_k = static_cast<int32_t>(integer("top-k", 0, INT32_MAX, 40));
@@ -138,10 +145,18 @@ std::vector<PlacementRule> read_places(const std::vector<std::string>& places) {
     return rules;
 }
 
+std::string read_text(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw cli::stop(cli::kFailed, "cannot read '%s'", path.c_str());
+    try {
+        return {std::istreambuf_iterator<char>(file), {}};
+    } catch (const std::ios_base::failure&) {  // a directory opens, but cannot be read
+        throw cli::stop(cli::kFailed, "cannot read '%s': it is no readable file", path.c_str());
+    }
+}
+
 int run_eval(const Options& o, std::FILE* out, Session& session, const Tokenizer& tokenizer) {
-    std::ifstream file(o.eval_file, std::ios::binary);
-    if (!file) throw cli::stop(cli::kFailed, "cannot read '%s'", o.eval_file.c_str());
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = read_text(o.eval_file);
     cli::Progress progress("evaluating", 1);
     const int64_t window = std::min<int64_t>(128, session.n_ctx());
     const Evaluation e = evaluate_text(
@@ -189,6 +204,14 @@ int run_prompt(const Options& o, std::FILE* out, Session& session, const Tokeniz
     return g.stop == StopReason::kCancelled ? 130 : 0;
 }
 
+Tokenizer read_tokenizer(const std::string& path, const Model& model) {
+    try {
+        return Tokenizer(model.file());
+    } catch (const std::runtime_error& e) {
+        throw cli::stop(cli::kFailed, "%s: %s", path.c_str(), e.what());
+    }
+}
+
 int run(int argc, char** argv) {
     const po::options_description all = describe();
     po::positional_options_description positional;
@@ -208,7 +231,7 @@ int run(int argc, char** argv) {
 
     ggml_backend_dev_t main = main_device(o.device);
     const Model model(o.model, main, read_places(o.places));
-    const Tokenizer tokenizer(model.file());
+    const Tokenizer tokenizer = read_tokenizer(o.model, model);
     if (tokenizer.size() != model.params().n_vocab) {
         throw cli::stop(cli::kFailed,
                         "%s: the tokenizer has %d tokens, tensor 'token_embd.weight' has %lld rows",

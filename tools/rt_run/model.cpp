@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 
 #include "tenon/tenon.h"
 #include "tools/rt_run/gguf_values.h"
@@ -108,8 +109,16 @@ void Model::read_params() {
                                  ", expected an even number up to the head size " +
                                  std::to_string(p.head_size));
     }
+    // A number that is none here would make all logits so.
+    const auto finite = [](const char* key, float x, bool valid) {
+        if (valid && std::isfinite(x)) return x;
+        throw std::runtime_error(std::string("key '") + key + "' is " + std::to_string(x) +
+                                 ", which is out of range");
+    };
     p.norm_eps = required<float>(file, "llama.attention.layer_norm_rms_epsilon");
+    finite("llama.attention.layer_norm_rms_epsilon", p.norm_eps, p.norm_eps >= 0);
     p.rope_base = value<float>(file, "llama.rope.freq_base").value_or(10000.0f);
+    finite("llama.rope.freq_base", p.rope_base, p.rope_base > 0);
     p.n_ctx_orig = count("rope.scaling.original_context_length", static_cast<uint32_t>(p.n_ctx));
     const auto scaling = value<std::string>(file, "llama.rope.scaling.type").value_or("none");
     const float factor = value<float>(file, "llama.rope.scaling.factor").value_or(1.0f);
@@ -117,7 +126,11 @@ void Model::read_params() {
         throw std::runtime_error("rope scaling '" + scaling +
                                  "' is not supported (supported: none, linear, yarn)");
     }
-    if (scaling != "none" && factor > 0) p.rope_scale = 1.0f / factor;
+    if (scaling != "none") {
+        finite("llama.rope.scaling.factor", factor, factor >= 0);
+        if (factor > 0) p.rope_scale = 1.0f / factor;  // 0: files without scaling say so, too
+        finite("llama.rope.scaling.factor", factor, std::isfinite(p.rope_scale));
+    }
     if (scaling == "yarn") p.yarn_ext = 1.0f;
 }
 
@@ -236,8 +249,15 @@ char* Model::file_data(const ggml_tensor* weight) const {
 }
 
 void Model::use_in_place(ggml_backend_dev_t device, const std::vector<ggml_tensor*>& weights) {
+    // Files may align their tensors less than the device wants.
+    const auto alignment = ggml_backend_buft_get_alignment(ggml_backend_dev_buffer_type(device));
     size_t largest = 0;
-    for (const ggml_tensor* t : weights) largest = std::max(largest, ggml_nbytes(t));
+    for (const ggml_tensor* t : weights) {
+        if (reinterpret_cast<uintptr_t>(file_data(t)) % alignment != 0) {
+            return upload(ggml_backend_dev_buffer_type(device), weights);
+        }
+        largest = std::max(largest, ggml_nbytes(t));
+    }
     ggml_backend_buffer_ptr buffer(ggml_backend_dev_buffer_from_host_ptr(
         device, mapping_.get_address(), mapping_.get_size(), largest));
     if (!buffer) return upload(ggml_backend_dev_buffer_type(device), weights);

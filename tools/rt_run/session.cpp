@@ -137,7 +137,19 @@ std::span<const float> Session::evaluate(std::span<const Token> tokens, bool all
         }
         at += n;
     }
+    check_logits();
     return logits_;
+}
+
+// Choosing by numbers that are none would print noise as if it were text.
+void Session::check_logits() const {
+    const auto bad =
+        std::find_if(logits_.begin(), logits_.end(), [](float x) { return !std::isfinite(x); });
+    if (bad == logits_.end()) return;
+    throw stop(kFailed,
+               "logit %zu of %zu after %" PRId64
+               " tokens is %f: the model's weights or parameters are not sound",
+               static_cast<size_t>(bad - logits_.begin()), logits_.size(), n_past_, *bad);
 }
 
 // False: cancelled.

@@ -36,8 +36,8 @@ public:
     void reset() { n_past_ = 0; }  // forget all tokens
 
     // Evaluates tokens after those evaluated so far. The logits of the last one, or of all of them
-    // (row after row), valid until the next call. Throws a Stop: context full, a device failed.
-    // Empty when cancelled.
+    // (row after row), valid until the next call. Throws a Stop: context full, a device failed,
+    // logits that are not finite. Empty when cancelled.
     std::span<const float> evaluate(std::span<const Token> tokens, bool all_logits = false);
 
     ggml_backend_sched_t scheduler() const { return sched_.get(); }
@@ -51,6 +51,7 @@ private:
     void open_devices(ggml_backend_dev_t main);
     void make_cache(ggml_backend_dev_t main, ggml_type type);
     bool evaluate_batch(std::span<const Token> tokens, int64_t n_outputs);
+    void check_logits() const;
     void build(int64_t n_tokens, int64_t n_kv, int64_t n_outputs);
     ggml_tensor* attention(ggml_context* ctx, const Layer& layer, size_t index, ggml_tensor* x,
                            int64_t n_tokens, int64_t n_kv);

@@ -1,0 +1,119 @@
+// rt-run, run as a program: models that are not sound, and options that are not valid.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "ggml-cpp.h"
+#include "tests/tools/program.h"
+
+using namespace tenon::test;
+
+namespace {
+
+const std::string kModel = TENON_TEST_DATA "/data/stories260K.gguf";
+
+Outcome rt_run(std::vector<std::string> args, const std::string& before = "") {
+    for (const char* arg : {"-p", "Once upon a time", "-n", "4", "--temp", "0"}) {
+        args.emplace_back(arg);
+    }
+    return run_program(TENON_RT_RUN, args, before);
+}
+
+// The bundled model with its data in memory, to be changed and written elsewhere.
+class ChangedModel {
+public:
+    ChangedModel() {
+        ggml_context* tensors = nullptr;
+        gguf.reset(gguf_init_from_file(kModel.c_str(), {/*no_alloc=*/false, &tensors}));
+        tensors_.reset(tensors);
+    }
+    float* floats(const char* name) const {
+        return static_cast<float*>(ggml_get_tensor(tensors_.get(), name)->data);
+    }
+    Outcome run() const {
+        for (ggml_tensor* t = ggml_get_first_tensor(tensors_.get()); t;
+             t = ggml_get_next_tensor(tensors_.get(), t)) {
+            if (gguf_find_tensor(gguf.get(), t->name) >= 0) {
+                gguf_set_tensor_data(gguf.get(), t->name, t->data);
+            }
+        }
+        const std::string path = directory_.file("changed.gguf");
+        EXPECT_TRUE(gguf_write_to_file(gguf.get(), path.c_str(), /*only_meta=*/false));
+        return rt_run({path});
+    }
+
+    gguf_context_ptr gguf;
+
+private:
+    ggml_context_ptr tensors_;
+    TemporaryDirectory directory_;
+};
+
+TEST(RtRun, LogitsThatAreNoNumbersAreAnErrorNotText) {
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        ChangedModel model;
+        model.floats("blk.2.attn_q.weight")[5] = bad;
+        const Outcome got = model.run();
+        EXPECT_EQ(got.code, 1) << got.out;
+        EXPECT_TRUE(has(got.err, "logit 0 of 512 after ")) << got.err;
+    }
+}
+
+TEST(RtRun, ParametersOutOfRangeNameTheirKey) {
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+    const auto expect_refused = [](const char* key, float value) {
+        ChangedModel model;
+        gguf_set_val_str(model.gguf.get(), "llama.rope.scaling.type", "linear");
+        gguf_set_val_f32(model.gguf.get(), key, value);
+        const Outcome got = model.run();
+        EXPECT_EQ(got.code, 1) << key << " = " << value;
+        EXPECT_TRUE(has(got.err, std::string("key '") + key + "' is ")) << got.err;
+    };
+    for (const float base : {0.0f, -1.0f, kNan}) expect_refused("llama.rope.freq_base", base);
+    for (const float factor : {-1.0f, 1e-45f, kNan}) {
+        expect_refused("llama.rope.scaling.factor", factor);
+    }
+    for (const float eps : {-1.0f, kNan}) {
+        expect_refused("llama.attention.layer_norm_rms_epsilon", eps);
+    }
+}
+
+TEST(RtRun, FileWithSmallAlignmentGivesTheSameText) {
+    ChangedModel model;
+    gguf_set_val_u32(model.gguf.get(), "general.alignment", 1);
+    gguf_set_val_str(model.gguf.get(), "general.name", "odd");  // moves the data off any alignment
+    const Outcome odd = model.run(), bundled = rt_run({kModel});
+    ASSERT_EQ(odd.code, 0) << odd.err;
+    const auto text_of = [](const Outcome& got) { return got.out.substr(0, got.out.find("\n\n")); };
+    EXPECT_EQ(text_of(odd), text_of(bundled));
+}
+
+TEST(RtRun, WarningsCannotSteerTheTerminal) {
+    const Outcome got = rt_run({kModel}, "export TENON_CPU_VARIANT='\033[31m';");
+    EXPECT_EQ(got.code, 0) << got.err;
+    EXPECT_TRUE(has(got.err, "variant '?[31m'")) << got.err;
+}
+
+TEST(RtRun, TokenizerErrorsNameTheFile) {
+    ChangedModel model;
+    gguf_remove_key(model.gguf.get(), "tokenizer.ggml.scores");
+    const Outcome got = model.run();
+    EXPECT_EQ(got.code, 1);
+    EXPECT_TRUE(has(got.err, "changed.gguf: key 'tokenizer.ggml.scores' is missing")) << got.err;
+}
+
+TEST(RtRun, OptionsThatAreNotValidNameTheValidOnes) {
+    const Outcome cache = rt_run({kModel, "--cache-type", "q8_0"});
+    EXPECT_EQ(cache.code, 5);
+    EXPECT_TRUE(has(cache.err, "valid: f32, f16, bf16")) << cache.err;
+    const Outcome device = rt_run({kModel, "--device", "nowhere"});
+    EXPECT_EQ(device.code, 5);
+    EXPECT_TRUE(has(device.err, "unknown device 'nowhere'; valid: CPU")) << device.err;
+    const Outcome eval = rt_run({kModel, "--eval", "/"});
+    EXPECT_EQ(eval.code, 1);
+    EXPECT_TRUE(has(eval.err, "cannot read '/'")) << eval.err;
+}
+
+}  // namespace
