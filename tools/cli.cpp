@@ -21,6 +21,7 @@ std::vector<std::string> long_names(const po::options_description& options) {
 }  // namespace
 
 int run_tool(const char* name, const std::function<int()>& body) {
+    fill_closed_descriptors();
     int code = kFailed;
     try {
         code = body();

@@ -59,6 +59,10 @@ struct Terminal {
 // Colour under kAuto: only on a terminal, without NO_COLOR, and with TERM not "dumb".
 Terminal terminal_of(std::FILE* file, ColorWhen when = ColorWhen::kAuto);
 
+// Opens the null device at descriptors 0 to 2 that are closed: else the first file anybody opens
+// would take their place. run_tool() does it first.
+void fill_closed_descriptors();
+
 // Keeps the real stdout for the answer and points descriptor 1 at stderr, so that nothing a plugin
 // prints spoils the answer. Call it before any plugin is loaded; the first call decides, later ones
 // return the same stream. Never NULL: falls back to stdout.

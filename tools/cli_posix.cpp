@@ -1,5 +1,6 @@
 // The terminal and descriptor 1 on POSIX; declared in cli.h.
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -51,6 +52,17 @@ Terminal terminal_of(std::FILE* file, ColorWhen when) {
     terminal.color = when == ColorWhen::kAlways ||
                      (when == ColorWhen::kAuto && terminal.is_terminal && wants_color());
     return terminal;
+}
+
+void fill_closed_descriptors() {
+    for (int fd = 0; fd <= 2; ++fd) {
+        if (fcntl(fd, F_GETFD) >= 0) continue;
+        const int null = open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+        if (null >= 0 && null != fd) {
+            dup2(null, fd);
+            close(null);
+        }
+    }
 }
 
 std::FILE* answer_stream() {

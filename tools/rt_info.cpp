@@ -1,6 +1,5 @@
 // rt-info: what this machine can run, with which plugin, and if something is missing, why.
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -251,23 +250,10 @@ int run(int argc, char** argv) {
     return exit_code(world, options);
 }
 
-// A closed descriptor would be given to the first file anybody opens.
-void open_standard_descriptors() {
-    for (int fd = 0; fd <= 2; ++fd) {
-        if (::fcntl(fd, F_GETFD) >= 0) continue;
-        const int null = ::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
-        if (null >= 0 && null != fd) {
-            ::dup2(null, fd);
-            ::close(null);
-        }
-    }
-}
-
 }  // namespace
 }  // namespace tenon::rt_info
 
 int main(int argc, char** argv) {
-    tenon::rt_info::open_standard_descriptors();
     const int code =
         tenon::cli::run_tool("rt-info", [&] { return tenon::rt_info::run(argc, argv); });
     ::_exit(code);  // what vendors' libraries do at exit is not our concern
