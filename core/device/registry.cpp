@@ -93,6 +93,16 @@ size_t place_in(const std::vector<std::string>& list, const ggml_backend_device&
     return static_cast<size_t>(std::find_if(list.begin(), list.end(), is_meant) - list.begin());
 }
 
+// A list that names none of the devices there are hides them all: most likely a spelling mistake.
+void warn_when_all_are_hidden(const RegistrySnapshot& shown,
+                              const std::vector<std::string>& wanted) {
+    if (wanted.empty() || !shown.devices.empty() || shown.hidden.empty()) return;
+    std::string names;
+    for (const auto* device : shown.hidden) names += (names.empty() ? "" : ", ") + device->name;
+    log(GGML_LOG_LEVEL_WARN, "TENON_DEVICES: no device is named '%s'; valid: %s",
+        wanted.front().c_str(), names.c_str());
+}
+
 // Devices of this load in the order they will be shown.
 std::vector<ggml_backend_dev_t> sorted_devices(
     const std::vector<std::unique_ptr<ggml_backend_reg>>& regs,
@@ -154,6 +164,7 @@ std::vector<ggml_backend_reg_t> registry_publish(
         device->hidden_because = reason_to_hide(*device, next->devices, load, wanted);
         (device->hidden_because.empty() ? next->devices : next->hidden).push_back(device);
     }
+    warn_when_all_are_hidden(*next, wanted);
     std::vector<ggml_backend_reg_t> published;
     for (auto& reg : regs) {
         published.push_back(reg.get());

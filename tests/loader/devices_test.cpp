@@ -72,6 +72,10 @@ TEST_F(Devices, ListChoosesAndOrders) {
     put("gpus");
     env_["TENON_DEVICES"] = "fake3,fake1";
     EXPECT_EQ(run().devices(), (std::vector<std::string>{"fake3", "fake1"}));
+    env_["TENON_DEVICES"] = "fake77";
+    const Outcome none = run({"all", "devices", "log"});
+    EXPECT_TRUE(none.devices().empty());
+    EXPECT_EQ(none.warnings("no device is named 'fake77'; valid: fake"), 1u) << none.log_text();
 }
 
 }  // namespace
