@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -176,6 +177,36 @@ TEST_F(GraphRun, ABadIndexNamesTheNode) {
         ids[1] = 3;
         EXPECT_EQ(run({&node}), TENON_OK);
     }
+}
+
+TEST_F(GraphRun, ALittleWorkspaceMeansFewerMembersAndTooLittleIsAnError) {
+    constexpr int64_t kHead = 64, kHeads = 32, kTokens = 64;
+    std::vector<float> x(kHead * kHeads * kTokens, 1.0f), y(x.size());
+    std::vector<int32_t> positions(kTokens, 1);
+    ggml_tensor a = tensor(GGML_TYPE_F32, {kHead, kHeads, kTokens, 1}, x.data());
+    ggml_tensor pos = tensor(GGML_TYPE_I32, {kTokens, 1, 1, 1}, positions.data());
+    ggml_tensor node = a;
+    node.data = y.data();
+    node.op = GGML_OP_ROPE;
+    node.src[0] = &a;
+    node.src[1] = &pos;
+    tenon_rope_params p{};
+    p.n_dims = kHead;
+    p.freq_base = 10000;
+    p.freq_scale = p.attn_factor = 1;
+    std::memcpy(node.op_params, &p, sizeof p);
+
+    team.n = 4;
+    const Kernel* kernel = find_kernel(node);
+    ASSERT_NE(kernel, nullptr);
+    workspace.resize(kernel->workspace(node, 2));
+    ASSERT_EQ(run({&node}), TENON_OK);
+    EXPECT_NEAR(y.back(),
+                std::sin(std::pow(10000.0, -62.0 / 64)) + std::cos(std::pow(10000.0, -62.0 / 64)),
+                1e-5);
+    workspace.resize(kernel->workspace(node, 1) - 1);
+    EXPECT_EQ(run({&node}), TENON_E_INVALID);
+    EXPECT_NE(std::string(error.message).find("workspace"), std::string::npos) << error.message;
 }
 
 TEST_F(GraphRun, CancellingStopsBetweenNodes) {
