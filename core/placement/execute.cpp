@@ -4,6 +4,7 @@
 #include "core/device/buffer.h"
 #include "core/device/stream.h"
 #include "core/placement/scheduler.h"
+#include "core/tensor/shape.h"
 
 using namespace tenon;
 using namespace tenon::placement;
@@ -97,6 +98,13 @@ Result<void> run_with_callback(ggml_backend_sched& s, const Split& split) {
     return {};
 }
 
+// Addresses alone do not tell a graph from a later one, made where it was; but that has no memory.
+bool has_lost_its_memory(const ggml_cgraph& graph) {
+    if (graph.n_nodes == 0) return false;
+    const ggml_tensor& last = *graph.nodes[graph.n_nodes - 1];
+    return !last.data && !is_empty(last);
+}
+
 }  // namespace
 
 Result<void> ggml_backend_sched::run_split(Split& split) {
@@ -111,7 +119,7 @@ Result<void> ggml_backend_sched::run_split(Split& split) {
 }
 
 Result<void> ggml_backend_sched::compute(const ggml_cgraph& graph) {
-    if (!image.same(graph)) {
+    if (!image.same(graph) || has_lost_its_memory(graph)) {
         return fail(
             TENON_E_INVALID,
             "the graph of %d nodes is not the one that was allocated, which has %zu: reset first",

@@ -48,6 +48,19 @@ TEST_F(Scheduler, RefusesNullNodesAndNodesWithoutSources) {
         << tenon_last_error();
 }
 
+TEST_F(Scheduler, RefusesANewGraphAtTheAddressesOfTheAllocatedOne) {
+    schedule({kM0});
+    ggml_cgraph* graph = graph_of({layer(input("x", 8, 2), placed(kM0, "w0", 8, 8), 0)});
+    ASSERT_TRUE(alloc(graph)) << tenon_last_error();
+    ggml_tensor* last = ggml_graph_node(graph, -1);
+    void* const data = std::exchange(last->data, nullptr);
+    EXPECT_EQ(ggml_backend_sched_graph_compute(sched.get(), graph), GGML_STATUS_FAILED);
+    EXPECT_NE(last_error_and_clear().find("is not the one that was allocated"), std::string::npos);
+    last->data = data;
+    EXPECT_EQ(ggml_backend_sched_graph_compute(sched.get(), graph), GGML_STATUS_SUCCESS)
+        << tenon_last_error();
+}
+
 TEST_F(Scheduler, LeavesTheGraphAsItWas) {
     schedule({kM0});
     ggml_tensor* x = input("x", 8, 2);
