@@ -230,7 +230,7 @@ inline i8x32 load_i8(const void* lo, const void* hi) {  // 16 bytes each
 }
 inline i8x32 load_i8(const void* p) { return load_i8(p, static_cast<const int8_t*>(p) + 16); }
 inline void store_i8(int8_t* p, i8x32 a) { std::memcpy(p, &a, 32); }
-inline i8x32 splat_i8(int8_t x) { return {x - v16b{}, x - v16b{}}; }
+inline i8x32 splat_i8(int8_t x) { return {x | v16b{}, x | v16b{}}; }
 // 16 bytes are 32 codes 0 … 15: the low nibbles are elements 0 … 15, the high ones 16 … 31.
 inline i8x32 load_u4(const void* p) {
     const auto bytes = load_bytes<v16ub>(p);
@@ -251,8 +251,18 @@ inline i8x32 pack(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {  // `a` beco
 }
 inline i8x32 pack(const uint32_t (&x)[8]) { return load_i8(x); }
 
-inline i8x32 add(i8x32 a, i8x32 b) { return {a.lo + b.lo, a.hi + b.hi}; }  // modulo 256
-inline i8x32 sub(i8x32 a, int8_t b) { return {a.lo - b, a.hi - b}; }
+// Modulo 256.
+inline v16b add(v16b a, v16b b) {
+    return reinterpret_cast<v16b>(reinterpret_cast<v16ub>(a) + reinterpret_cast<v16ub>(b));
+}
+inline v16b sub(v16b a, v16b b) {
+    return reinterpret_cast<v16b>(reinterpret_cast<v16ub>(a) - reinterpret_cast<v16ub>(b));
+}
+inline i8x32 add(i8x32 a, i8x32 b) { return {add(a.lo, b.lo), add(a.hi, b.hi)}; }
+inline i8x32 sub(i8x32 a, int8_t b) {
+    const i8x32 all = splat_i8(b);
+    return {sub(a.lo, all.lo), sub(a.hi, all.hi)};
+}
 inline i8x32 bit_or(i8x32 a, i8x32 b) { return {a.lo | b.lo, a.hi | b.hi}; }
 // Bits at … at+n-1 of every byte, moved to bit `to`; the rest is zero.
 template <int at, int n, int to = 0>
@@ -294,7 +304,7 @@ inline i8x32 select_bits(uint32_t bits, int8_t set, int8_t clear) {
 }
 inline i8x32 negate(i8x32 a, uint32_t bits) {  // bytes whose bit is set
     const i8x32 m = bytes_of_bits(bits);
-    return {(a.lo ^ m.lo) - m.lo, (a.hi ^ m.hi) - m.hi};
+    return {sub(a.lo ^ m.lo, m.lo), sub(a.hi ^ m.hi, m.hi)};
 }
 // Runs of eight bytes 0 1 2 3 become 0 2 1 3.
 inline i8x32 swap_middle(i8x32 a) {
