@@ -9,7 +9,7 @@ namespace tenon::cpu {
 using simd::i8x32;
 
 // Sign bits of 32 elements from four fields of seven bits.
-static uint32_t even_signs(uint32_t fields) {
+static inline uint32_t even_signs(uint32_t fields) {
     const auto& signs = quant::kEvenSigns;
     return signs[fields & 127] | uint32_t{signs[fields >> 7 & 127]} << 8 |
            uint32_t{signs[fields >> 14 & 127]} << 16 | uint32_t{signs[fields >> 21 & 127]} << 24;
@@ -121,7 +121,7 @@ struct Layout<GGML_TYPE_IQ3_S> : KLayout<tenon_block_iq3_s> {
 // ---- iq1: points of eight in -1 0 1, a group moved by +1/8 or -1/8 ------------------------------
 // In eighths: 8*(point + 1) is 0 8 16, from which 8 minus or plus one is taken.
 
-static i8x32 in_eighths(uint64_t a, uint64_t b, uint64_t c, uint64_t d, i8x32 delta) {
+static inline i8x32 in_eighths(uint64_t a, uint64_t b, uint64_t c, uint64_t d, i8x32 delta) {
     const i8x32 levels = simd::add(simd::pack(a, b, c, d), simd::splat_i8(1));
     return simd::sub(simd::add(simd::field<0, 2, 3>(levels), delta), int8_t{8});
 }
@@ -155,12 +155,12 @@ struct Layout<GGML_TYPE_IQ1_M> : KLayout<tenon_block_iq1_m> {
     }
     static void unpack(const Bytes& b, Out out) {
         const float unit = scale(b) / 8;
-        uint64_t scales[2] = {};
-        for (int j = 0; j < 16; ++j) {
-            scales[j / 8] |= uint64_t{b.scales[j / 4] >> 3 * (j % 4) & 7u} << 8 * (j % 8);
-        }
-        set_odd(out.scales, scales[0], unit);
-        set_odd(out.scales + 8, scales[1], unit);
+        const auto four = [&](int k) -> uint64_t {  // fields of three bits, to bytes
+            const uint32_t pairs = (b.scales[k] & 0x3fu) | (b.scales[k] & 0xfc0u) << 10;
+            return (pairs & 0x00070007) | (pairs & 0x00380038) << 5;
+        };
+        set_odd(out.scales, four(0) | four(1) << 32, unit);
+        set_odd(out.scales + 8, four(2) | four(3) << 32, unit);
         for (int g = 0; g < 8; ++g) {
             const uint32_t high = b.qh[2 * g] | static_cast<uint32_t>(b.qh[2 * g + 1]) << 8;
             const auto point = [&](int k) {
