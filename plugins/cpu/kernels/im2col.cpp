@@ -95,8 +95,9 @@ void write_taps(D* dst, const char* src, size_t step, int64_t n_taps, Range insi
     for (int64_t k = inside.end; k < n_taps; ++k) dst[k] = D{};
 }
 
-// The patch at position (x, y, z) of a batch.
-template <class D, class S>
+// The patch at position (x, y, z) of a batch. kTaps: taps along the width, all of them inside; 0:
+// any number, some of them outside.
+template <class D, class S, int kTaps>
 void write_patch(const Patches& p, const char* batch, int64_t x, int64_t y, int64_t z, D* dst) {
     const int64_t n_taps = p.axis[0].n_taps;
     const size_t step = static_cast<size_t>(p.axis[0].dilation) * p.nb[0];
@@ -115,7 +116,12 @@ void write_patch(const Patches& p, const char* batch, int64_t x, int64_t y, int6
                 }
                 const char* src =
                     channel + static_cast<size_t>(iz) * p.nb[2] + static_cast<size_t>(iy) * p.nb[1];
-                write_taps<D, S>(dst, src, step, n_taps, across);
+                if constexpr (kTaps > 0) {
+                    for (int k = 0; k < kTaps; ++k)
+                        convert_one<D, S>(dst + k, src + static_cast<size_t>(k) * step);
+                } else {
+                    write_taps<D, S>(dst, src, step, n_taps, across);
+                }
             }
         }
     }
@@ -131,8 +137,11 @@ void run_patches(const Task& task, const ggml_tensor& node, const Patches& p) {
                 const int64_t x = i % width, y = i / width % height;
                 const int64_t z = i / (width * height) % deep;
                 const auto batch = static_cast<size_t>(i / (width * height * deep));
-                write_patch<D, S>(p, static_cast<const char*>(b.data) + batch * p.batch_nb, x, y, z,
-                                  static_cast<D*>(node.data) + i * node.ne[0]);
+                const Range across = p.axis[0].taps_inside(x);
+                const bool three = p.axis[0].n_taps == 3 && across.end - across.begin == 3;
+                const auto write = three ? write_patch<D, S, 3> : write_patch<D, S, 0>;
+                write(p, static_cast<const char*>(b.data) + batch * p.batch_nb, x, y, z,
+                      static_cast<D*>(node.data) + i * node.ne[0]);
             }
         });
     });
