@@ -1,6 +1,6 @@
-// CONV_2D_DW: every channel with a kernel of its own,
-// dst[x, y, c, n] = sum over ky, kx of a[kx, ky, 0, c] * b[x*s0 + kx*d0 - p0, y*s1 + ky*d1 - p1, c,
-// n]. Vectors run along the channels where those are dense in all three, else along the width.
+// CONV_2D_DW: every channel with a kernel of its own, dst[x, y, c, n] = sum over ky, kx of
+//     a[kx, ky, 0, c] * b[x*s0 + kx*d0 - p0, y*s1 + ky*d1 - p1, c, n].
+// Vectors run along the channels where those are dense in all three, else along the width.
 
 #include <numeric>
 
