@@ -121,6 +121,9 @@ Comparison compare_selections(const ggml_tensor& indices, const std::vector<doub
                               const std::vector<double>& key_values) {
     if (want.size() != got.size()) return {false, 0, "different number of elements"};
     const int64_t k = indices.ne[0], n = keys.ne[0];
+    if (k * static_cast<int64_t>(key_values.size()) != n * static_cast<int64_t>(want.size())) {
+        return {false, 0, "indices and keys have a different number of rows"};
+    }
     std::vector<char> seen(n);
     std::vector<double> wanted(k), selected(k);
     for (size_t row = 0; row * k < want.size(); ++row) {
@@ -129,8 +132,8 @@ Comparison compare_selections(const ggml_tensor& indices, const std::vector<doub
             const size_t at_index = row * k + i;
             const auto w = static_cast<int64_t>(want[at_index]),
                        g = static_cast<int64_t>(got[at_index]);
-            if (g < 0 || g >= n || seen[g]++)
-                return {false, 1, at(at_index, want[at_index], got[at_index])};
+            const bool valid = w >= 0 && w < n && g >= 0 && g < n;  // what is expected, too
+            if (!valid || seen[g]++) return {false, 1, at(at_index, want[at_index], got[at_index])};
             wanted[i] = key_values[row * n + w];
             selected[i] = key_values[row * n + g];
         }

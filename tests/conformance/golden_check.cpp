@@ -19,7 +19,7 @@ using namespace tenon::conformance;
 
 struct Options {
     std::vector<std::string> paths;
-    std::string device;
+    std::string device, variant;
     bool verbose = false;
 };
 
@@ -33,6 +33,22 @@ int usage(const char* why) {
                  "NAME] [--verbose]\n",
                  why);
     return 2;
+}
+
+// Whether the CPU plugin of that name runs; else `valid` gets those that could.
+bool is_in_use(const std::string& variant, std::string& valid) {
+    ggml_backend_load_all();
+    bool found = false;
+    for (size_t i = 0; i < tenon_plugin_count(); ++i) {
+        tenon_plugin_report report{};
+        report.struct_size = sizeof report;
+        if (!tenon_plugin_get(i, &report) || std::string(report.family) != "cpu") continue;
+        if (std::string(report.state) != "cpu-features") {
+            valid += (valid.empty() ? "" : ", ") + std::string(report.variant);
+        }
+        found |= report.reg && report.variant == variant;
+    }
+    return found;
 }
 
 void run_on(ggml_backend_dev_t device, const Options& options,
@@ -69,10 +85,7 @@ int main(int argc, char** argv) {
         if (word == "--verbose") {
             options.verbose = true;
         } else if ((word == "--device" || word == "--variant") && i + 1 < argc) {
-            if (word == "--device")
-                options.device = argv[++i];
-            else
-                setenv("TENON_CPU_VARIANT", argv[++i], 1);
+            (word == "--device" ? options.device : options.variant) = argv[++i];
         } else if (word.starts_with("--")) {
             return usage(("unknown option '" + word + "'").c_str());
         } else {
@@ -89,6 +102,15 @@ int main(int argc, char** argv) {
         }
     }
     if (files.empty()) return usage("no golden files given");
+    if (!options.variant.empty()) {
+        setenv("TENON_CPU_VARIANT", options.variant.c_str(), 1);
+        std::string valid;
+        if (!is_in_use(options.variant, valid)) {
+            return usage(
+                ("variant '" + options.variant + "' is unknown or unusable here; valid: " + valid)
+                    .c_str());
+        }
+    }
     Counts counts;
     size_t n_devices = 0;
     for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "ggml-cpp.h"
+#include "tests/conformance/compare.h"
 #include "tests/variant.h"
 
 namespace {
@@ -18,6 +19,21 @@ std::vector<std::string> all_files() {
     for (const std::string& file : golden_files(TENON_TEST_DATA "/golden/types"))
         files.push_back(file);
     return files;
+}
+
+// A recorded index that is none must fail its graph, like any other wrong value.
+TEST(Selections, OutOfRangeInTheRecordIsAFailure) {
+    ggml_context_ptr ctx(ggml_init({1 << 16, nullptr, /*no_alloc=*/true}));
+    const ggml_tensor* keys = ggml_new_tensor_2d(ctx.get(), GGML_TYPE_F32, 3, 2);
+    const ggml_tensor* order = ggml_new_tensor_2d(ctx.get(), GGML_TYPE_I32, 2, 2);
+    const std::vector<double> values{1, 2, 3, 6, 5, 4}, sound{2, 1, 0, 1};
+    const auto passes = [&](const std::vector<double>& want, const std::vector<double>& of) {
+        return compare_selections(*order, want, sound, *keys, of).ok;
+    };
+    EXPECT_TRUE(passes(sound, values));
+    EXPECT_FALSE(passes({2, 1, 0, -1}, values));
+    EXPECT_FALSE(passes({2, 1, 0, 1e9}, values));
+    EXPECT_FALSE(passes(sound, {1, 2, 3}));
 }
 
 class Golden : public testing::TestWithParam<std::string> {};
