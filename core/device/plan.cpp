@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "core/base/bits.h"
 #include "core/device/stream.h"
 #include "core/graph/graph.h"
 #include "core/tensor/shape.h"
@@ -80,6 +81,9 @@ public:
 
     Result<void> operator()(const ggml_tensor& node, const ggml_tensor& operand, int src) {
         const ggml_backend_buffer* buffer = tenon_effective_buffer(&operand);
+        if (!buffer && operand.view_src && operand.data) {  // those in buffers were checked there
+            if (auto ok = check_extent(node, operand); !ok) return ok;
+        }
         const bool usable = buffer ? accepts(*buffer->type) : device_.can(TENON_CAP_READS_HOST);
         if (usable && (operand.data || is_empty(operand))) return {};
         char which[32] = "its result";
@@ -94,6 +98,14 @@ public:
     }
 
 private:
+    // Strides are the application's own words: they may lead out of the tensor that is viewed.
+    static Result<void> check_extent(const ggml_tensor& node, const ggml_tensor& view) {
+        const size_t bytes = nbytes(view), available = nbytes(*view.view_src);
+        if (range_fits(view.view_offs, bytes, available)) return {};
+        return fail(TENON_E_INVALID,
+                    "node '%s' (%s): view '%s': %zu bytes at %zu are outside of %zu bytes",
+                    node.name, ggml_op_name(node.op), view.name, bytes, view.view_offs, available);
+    }
     bool accepts(const ggml_backend_buffer_type& type) {
         if (&type == last_) return true;
         if (!supports_buft(device_, type)) return false;

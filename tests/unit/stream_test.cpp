@@ -149,6 +149,23 @@ TEST_F(StreamTest, NodesWithoutTheirSourcesNeverReachThePlugin) {
     EXPECT_TRUE(cpu().ran.empty());
 }
 
+TEST_F(StreamTest, StridesOfAViewMustStayInsideWhatIsViewed) {
+    Chain chain;
+    ggml_context* ctx = chain.ctx.get();
+    const auto compute = [&](size_t stride) {
+        ggml_tensor* view = ggml_view_2d(ctx, chain.x, 1, 2, stride, 4);
+        ggml_cgraph* graph = ggml_new_graph(ctx);
+        ggml_build_forward_expand(graph, ggml_set_name(ggml_scale(ctx, view, 2.0f), "scaled"));
+        return ggml_backend_graph_compute(stream.get(), graph);
+    };
+    EXPECT_EQ(compute(8), GGML_STATUS_SUCCESS) << tenon_last_error();
+    EXPECT_EQ(compute(12), GGML_STATUS_FAILED);
+    EXPECT_TRUE(
+        last_error_names("node 'scaled' (SCALE): view 'leaf_0 (view)': 16 bytes at 4 are outside "
+                         "of 16 bytes"));
+    EXPECT_EQ(compute(SIZE_MAX - 3), GGML_STATUS_FAILED);
+}
+
 TEST_F(StreamTest, TensorsWithoutMemoryAreNotComputed) {
     Chain chain;
     chain.x->data = nullptr;
