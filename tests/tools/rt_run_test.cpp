@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "ggml-cpp.h"
 #include "tests/tools/program.h"
@@ -88,6 +89,22 @@ TEST(RtRun, FileWithSmallAlignmentGivesTheSameText) {
     ASSERT_EQ(odd.code, 0) << odd.err;
     const auto text_of = [](const Outcome& got) { return got.out.substr(0, got.out.find("\n\n")); };
     EXPECT_EQ(text_of(odd), text_of(bundled));
+}
+
+TEST(RtRun, EveryWeightIsCountedWhereItIs) {
+    const Outcome got = rt_run({kModel, "--json", "--device", "Discrete0"},
+                               "export TENON_PLUGIN_PATH='" TENON_TEST_PLUGINS "';");
+    ASSERT_EQ(got.code, 0) << got.err;
+    const auto document = nlohmann::json::parse(got.out);
+    size_t total = 0;
+    for (const auto& device : document["memory"]) total += device["weights"].get<size_t>();
+    ASSERT_EQ(document["memory"].size(), 2u);
+    ChangedModel model;
+    size_t want = 0;
+    for (int64_t i = 0; i < gguf_get_n_tensors(model.gguf.get()); ++i) {
+        want += gguf_get_tensor_size(model.gguf.get(), i);
+    }
+    EXPECT_EQ(total, want);
 }
 
 TEST(RtRun, WarningsCannotSteerTheTerminal) {

@@ -296,9 +296,10 @@ std::vector<DeviceMemory> Session::memory() const {
             std::find_if(all.begin(), all.end(), [&](const auto& m) { return m.device == name; });
         return found != all.end() ? *found : all.emplace_back(DeviceMemory{name});
     };
-    for (const auto& buffer : model_.buffers()) {
-        of(ggml_backend_buffer_get_type(buffer.get())).weights +=
-            ggml_backend_buffer_get_size(buffer.get());
+    // Not the sizes of the buffers: one may wrap the whole file for the sake of a few tensors.
+    for (ggml_tensor* t = ggml_get_first_tensor(model_.tensors()); t;
+         t = ggml_get_next_tensor(model_.tensors(), t)) {
+        of(ggml_backend_buffer_get_type(t->buffer)).weights += ggml_nbytes(t);
     }
     of(ggml_backend_buffer_get_type(cache_.get())).kv += ggml_backend_buffer_get_size(cache_.get());
     for (const auto& backend : backends_) {
