@@ -38,6 +38,7 @@ struct MulMatColumns {
     int64_t a2, a3;
 
     static int64_t per_matrix(const ggml_tensor& node) {
+        if (tenon_is_empty(&node)) return 0;  // a may have no matrices at all
         const ggml_tensor &a = *node.src[0], &b = *node.src[1];
         return b.ne[1] * (b.ne[2] / a.ne[2]) * (b.ne[3] / a.ne[3]);
     }
