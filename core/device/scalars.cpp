@@ -5,8 +5,10 @@
 #include <cstring>
 
 #include "core/base/result.h"
+#include "core/device/buffer.h"
 #include "core/tensor/shape.h"
 #include "ggml-cpu.h"
+#include "tenon/tensor.h"
 
 namespace tenon {
 namespace {
@@ -69,6 +71,11 @@ Error bad_type(const ggml_tensor& tensor) {
 Result<char*> element(const ggml_tensor* tensor, int64_t i0, int64_t i1, int64_t i2, int64_t i3) {
     if (!tensor) return fail(TENON_E_INVALID, "tensor is null");
     if (!tensor->data) return fail(TENON_E_INVALID, "tensor '%s' has no memory", tensor->name);
+    const ggml_backend_buffer* buffer = tenon_effective_buffer(tensor);
+    if (buffer && !buffer->type->is_host()) {
+        return fail(TENON_E_INVALID, "tensor '%s' lies in %s, which the host cannot address",
+                    tensor->name, buffer->type->name.c_str());
+    }
     const int64_t index[GGML_MAX_DIMS] = {i0, i1, i2, i3};
     size_t offset = 0;
     for (int k = 0; k < GGML_MAX_DIMS; ++k) {

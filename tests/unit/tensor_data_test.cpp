@@ -9,6 +9,7 @@
 
 #include "ggml-backend.h"
 #include "ggml-cpp.h"
+#include "ggml-cpu.h"
 #include "tenon/tenon.h"
 #include "tests/unit/arena.h"
 #include "tests/unit/fake_plugin.h"
@@ -137,6 +138,20 @@ TEST_P(TensorData, RangesBeyondTheEndTouchNothing) {
     EXPECT_EQ(out[0], 9);
     ggml_backend_tensor_set(tensor_, nullptr, 0, 4);
     expect_refused("null");
+}
+
+TEST_P(TensorData, ElementsAreAddressedInHostMemoryOnly) {
+    const bool host = !GetParam();
+    ggml_tensor* view = ggml_view_1d(ctx_.get(), tensor_, 1, 8);
+    ASSERT_EQ(ggml_backend_view_init(view), GGML_STATUS_SUCCESS);
+    for (ggml_tensor* t : {tensor_, view}) {
+        tenon_clear_error();
+        ggml_set_f32(t, 2.0f);
+        EXPECT_EQ(ggml_get_f32_1d(t, 0), host ? 2.0f : 0.0f);
+        EXPECT_EQ(std::strstr(tenon_last_error(), "which the host cannot address") != nullptr,
+                  !host);
+    }
+    if (!host) EXPECT_EQ(contents(tensor_), std::vector<uint8_t>(kBytes));
 }
 
 TEST_P(TensorData, NothingToDoIsNoError) {
