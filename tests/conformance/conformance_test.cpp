@@ -74,7 +74,13 @@ std::vector<Stream> open_streams() {
     return streams;
 }
 
-class Conformance : public testing::TestWithParam<std::string> {};
+class Conformance : public testing::TestWithParam<std::string> {
+public:
+    // Even the smallest node is shared out over the team.
+    static void SetUpTestSuite() {
+        ASSERT_EQ(tenon_setting_set("cpu.always_team", "1"), TENON_OK) << tenon_last_error();
+    }
+};
 
 // TENON_TEST_SEED, TENON_TEST_MAX_WORK, TENON_TEST_MIN_WORK and TENON_TEST_STRIDE choose other
 // cases.
