@@ -159,6 +159,10 @@ void rope(const ggml_tensor& node, Result& out) {
 
 // ---- attention --------------------------------------------------------------------------------
 
+const double* row(const Values& t, int64_t i1, int64_t i2, int64_t i3) {
+    return t.v.data() + t.ne[0] * (i1 + t.ne[1] * (i2 + t.ne[2] * i3));
+}
+
 void flash_attn_ext(const ggml_tensor& node, Result& out) {
     const Values q = source(node, 0), k = source(node, 1), v = source(node, 2);
     const Values mask = has_source(node, 3) ? source(node, 3) : Values();
@@ -172,8 +176,8 @@ void flash_attn_ext(const ggml_tensor& node, Result& out) {
                        const double m = slope(h, n_heads, p.max_bias);
                        for (int64_t j = 0; j < n_keys; ++j) {
                            double u = 0;
-                           for (int64_t c = 0; c < q.ne[0]; ++c)
-                               u += q(c, n, h, b) * k(c, j, hk, b);
+                           const double *x = row(q, n, h, b), *y = row(k, j, hk, b);
+                           for (int64_t c = 0; c < q.ne[0]; ++c) u += x[c] * y[c];
                            u *= p.scale;
                            if (p.logit_softcap != 0)
                                u = p.logit_softcap * std::tanh(u / p.logit_softcap);
@@ -182,12 +186,12 @@ void flash_attn_ext(const ggml_tensor& node, Result& out) {
                            z[j] = u;
                        }
                        softmax(z, sinks.v.empty() ? nullptr : &sinks.v[h], true);
-                       for (int64_t c = 0; c < v.ne[0]; ++c) {
-                           double sum = 0;
-                           for (int64_t j = 0; j < n_keys; ++j) {
-                               if (z[j] != 0) sum += z[j] * v(c, j, hv, b);
-                           }
-                           out(c, h, n, b) = sum;
+                       double* sums = &out(0, h, n, b);
+                       std::fill(sums, sums + v.ne[0], 0.0);
+                       for (int64_t j = 0; j < n_keys; ++j) {
+                           const double* y = row(v, j, hv, b);
+                           for (int64_t c = 0; c < v.ne[0] && z[j] != 0; ++c)
+                               sums[c] += z[j] * y[c];
                        }
                    });
 }
@@ -199,8 +203,9 @@ void lightning_indexer(const ggml_tensor& node, Result& out) {
     for_each_index(out, [&](int64_t j, int64_t t, int64_t, int64_t s) {
         double sum = mask(j, t, 0, s % mask.ne[3]);
         for (int64_t h = 0; h < q.ne[1]; ++h) {
+            const double *x = row(q, h, t, s), *y = row(k, 0, j, s);
             double u = 0;
-            for (int64_t c = 0; c < q.ne[0]; ++c) u += q(c, h, t, s) * k(c, 0, j, s);
+            for (int64_t c = 0; c < q.ne[0]; ++c) u += x[c] * y[c];
             sum += std::max(0.0, u) * weights(h, t, 0, s);
         }
         out(j, t, 0, s) = sum;
