@@ -81,6 +81,20 @@ TEST(DotBlocks, EveryWeightTypeHasOne) {
     EXPECT_EQ(block_types().size(), 25u);
 }
 
+TEST(DotBlocks, TypesThatNeedASearchAreNoDestinations) {
+    for (ggml_type type : {GGML_TYPE_IQ1_S, GGML_TYPE_IQ1_M, GGML_TYPE_IQ2_XXS, GGML_TYPE_IQ2_XS,
+                           GGML_TYPE_IQ2_S, GGML_TYPE_IQ3_XXS, GGML_TYPE_IQ3_S}) {
+        EXPECT_EQ(from_float(type), nullptr) << "type " << type;
+        EXPECT_NE(find_dot_type(type), nullptr) << "type " << type;
+    }
+    int n_destinations = 0;  // of the others with blocks, and the partners
+    for (int i = 0; i < GGML_TYPE_COUNT; ++i) {
+        const quant::Format* format = quant::find_format(i);
+        if (format && format->block > 1 && from_float(static_cast<ggml_type>(i))) ++n_destinations;
+    }
+    EXPECT_EQ(n_destinations, 25 - 7 + 2);
+}
+
 TEST(DotBlocks, ArbitraryCodesAgreeWithTheReference) {
     for (const DotType* dot : block_types()) {
         const int64_t k = 5 * block_of(dot->type);  // no whole pieces of 256 for small blocks
