@@ -93,14 +93,18 @@ size_t place_in(const std::vector<std::string>& list, const ggml_backend_device&
     return static_cast<size_t>(std::find_if(list.begin(), list.end(), is_meant) - list.begin());
 }
 
+std::string names_of(const std::vector<ggml_backend_dev_t>& devices) {
+    std::string names;
+    for (const auto* device : devices) names += (names.empty() ? "" : ", ") + device->name;
+    return names.empty() ? "none" : names;
+}
+
 // A list that names none of the devices there are hides them all: most likely a spelling mistake.
 void warn_when_all_are_hidden(const RegistrySnapshot& shown,
                               const std::vector<std::string>& wanted) {
     if (wanted.empty() || !shown.devices.empty() || shown.hidden.empty()) return;
-    std::string names;
-    for (const auto* device : shown.hidden) names += (names.empty() ? "" : ", ") + device->name;
     log(GGML_LOG_LEVEL_WARN, "TENON_DEVICES: no device is named '%s'; valid: %s",
-        wanted.front().c_str(), names.c_str());
+        wanted.front().c_str(), names_of(shown.hidden).c_str());
 }
 
 // Devices of this load in the order they will be shown.
@@ -212,10 +216,6 @@ ggml_backend_dev_t cpu_device() {
 
 namespace {
 
-ggml_backend_t init_device(ggml_backend_dev_t device, const char* params) {
-    return device ? ggml_backend_dev_init(device, params) : nullptr;
-}
-
 template <class List>
 auto at(const List& list, size_t index, const char* what) -> Result<typename List::value_type> {
     if (index < list.size()) return list[index];
@@ -296,15 +296,26 @@ ggml_backend_dev_t ggml_backend_dev_by_type(enum ggml_backend_dev_type type) {
 }
 
 ggml_backend_t ggml_backend_init_by_name(const char* name, const char* params) {
-    return init_device(ggml_backend_dev_by_name(name), params);
+    return guard<ggml_backend_t>(nullptr, [&]() -> Result<ggml_backend_t> {
+        if (auto* device = ggml_backend_dev_by_name(name)) return open_stream(*device, params);
+        return fail(TENON_E_NOT_FOUND, "no device is named '%s'; devices: %s", name ? name : "",
+                    names_of(registry().devices).c_str());
+    });
 }
 
 ggml_backend_t ggml_backend_init_by_type(enum ggml_backend_dev_type type, const char* params) {
-    return init_device(ggml_backend_dev_by_type(type), params);
+    static constexpr const char* kKinds[] = {"CPU", "GPU", "integrated GPU", "accelerator", "meta"};
+    return guard<ggml_backend_t>(nullptr, [&]() -> Result<ggml_backend_t> {
+        if (auto* device = ggml_backend_dev_by_type(type)) return open_stream(*device, params);
+        const auto kind = static_cast<size_t>(type);
+        return fail(TENON_E_NOT_FOUND, "no device is of kind %s; devices: %s",
+                    kind < std::size(kKinds) ? kKinds[kind] : "unknown",
+                    names_of(registry().devices).c_str());
+    });
 }
 
 ggml_backend_t ggml_backend_init_best(void) {
-    return guard<ggml_backend_t>(nullptr, [&]() -> ggml_backend_t {
+    return guard<ggml_backend_t>(nullptr, [&]() -> Result<ggml_backend_t> {
         for (const auto type : {GGML_BACKEND_DEVICE_TYPE_GPU, GGML_BACKEND_DEVICE_TYPE_IGPU,
                                 GGML_BACKEND_DEVICE_TYPE_CPU}) {
             for (auto* device : registry().devices) {
@@ -315,7 +326,8 @@ ggml_backend_t ggml_backend_init_best(void) {
                 break;
             }
         }
-        return nullptr;
+        return fail(TENON_E_NOT_FOUND, "no device can be used; devices: %s",
+                    names_of(registry().devices).c_str());
     });
 }
 

@@ -57,7 +57,12 @@ TEST(Registry, OutOfRangeAndNullAnswerWithoutHarm) {
     EXPECT_STREQ(ggml_backend_dev_description(nullptr), "NULL");
     EXPECT_EQ(ggml_backend_dev_type(nullptr), GGML_BACKEND_DEVICE_TYPE_CPU);
     EXPECT_EQ(ggml_backend_dev_init(nullptr, nullptr), nullptr);
+    tenon_clear_error();
     EXPECT_EQ(ggml_backend_init_by_name("no such device", nullptr), nullptr);
+    EXPECT_NE(std::strstr(tenon_last_error(), "no device is named 'no such device'; devices: "),
+              nullptr);
+    EXPECT_EQ(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_META, nullptr), nullptr);
+    EXPECT_NE(std::strstr(tenon_last_error(), "no device is of kind meta; devices: "), nullptr);
     EXPECT_EQ(ggml_backend_dev_buffer_type(nullptr), nullptr);
     EXPECT_FALSE(ggml_backend_dev_supports_op(nullptr, nullptr));
     size_t free = 1, total = 1;
