@@ -13,7 +13,7 @@
 namespace tenon::cpu {
 
 // Where a block, or several that follow each other, is unpacked to: element i is
-// codes[i]*scales[i/kPerScale], plus minima where the type has them, one per scale.
+// codes[i]*scales[i/per_scale], plus minima where the type has them, one per scale.
 struct Unpacked {
     alignas(64) int8_t codes[256];
     alignas(32) float scales[16];
