@@ -21,7 +21,6 @@ constexpr uint32_t kGuardPattern = 0x7fa5a5a5;  // a NaN: whoever reads it shows
 // Bytes of row i of a leaf, in its own type, from floats.
 void store_floats(const ggml_tensor& leaf, const std::vector<float>& values) {
     if (values.empty()) return;
-    if (values.empty()) return;
     const auto* traits = ggml_get_type_traits(leaf.type);
     auto* p = static_cast<char*>(leaf.data);
     const int64_t n = leaf.ne[0];
