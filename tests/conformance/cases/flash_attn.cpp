@@ -65,6 +65,7 @@ struct Attention {
     bool v_of_k = false;    // v is the first dv columns of k
     Fill mask_fill = attention_mask();
     const char* name = "";
+    bool in_grid = false;  // of the large grid: a test per head size
 };
 
 int64_t whole_blocks(ggml_type type, int64_t n) {
@@ -99,7 +100,8 @@ ggml_tensor* build_attention(GraphMaker& m, const Attention& c) {
 }
 
 void add(CaseList& list, const Attention& c) {
-    list.add({.op = "FLASH_ATTN_EXT",
+    const std::string op = "FLASH_ATTN_EXT";
+    list.add({.op = c.in_grid ? op + ":" + std::to_string(c.dk) : op,
               .params = params("hsk", c.dk, "hsv", c.dv, "nh", c.heads, "nr2", c.r2, "nr3", c.r3,
                                "kv", c.kv, "nb", c.n, "mask", c.mask, "sinks", c.sinks, "max_bias",
                                c.max_bias, "logit_softcap", c.softcap, "prec",
@@ -172,7 +174,8 @@ void grid_of(CaseList& list, int64_t dk, int64_t dv) {
                                                      .prec = prec,
                                                      .k = type,
                                                      .v = type,
-                                                     .v_of_k = dk == 576});
+                                                     .v_of_k = dk == 576,
+                                                     .in_grid = true});
                             }
                         }
                     }
