@@ -132,6 +132,23 @@ int should_cancel(void* arg) {
     return options->abort_callback(options->abort_data) ? 1 : 0;
 }
 
+// One run of a stream at a time. Streams belong to one thread; this tells those who forgot.
+class Turn {
+public:
+    explicit Turn(ggml_backend::Scratch& scratch)
+        : running_(scratch.running), mine_(!running_.test_and_set(std::memory_order_acquire)) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+        if (mine_) running_.clear(std::memory_order_release);
+    }
+    explicit operator bool() const { return mine_; }
+
+private:
+    std::atomic_flag& running_;
+    const bool mine_;
+};
+
 // Whether memory and workspace are those of the graph's last run, which it then becomes.
 bool same_data(PlannedGraph& graph, const Workspace& workspace) {
     uint64_t hash = reinterpret_cast<uintptr_t>(workspace.memory) | 1;
@@ -173,6 +190,11 @@ RunOptions options_of(const ggml_backend& stream) {
 }
 
 Result<void> run(ggml_backend& stream, const NodeList& list, const RunOptions& options) {
+    const Turn turn(*stream.scratch);
+    if (!turn) {
+        return fail(TENON_E_BUSY, "backend '%s' computes another graph already",
+                    stream.device->name.c_str());
+    }
     if (auto ok = take_pending_error(stream); !ok) return ok;
     if (auto ok = may_enter(*stream.device->reg); !ok) return ok;
     if (auto ok = finish_host_waits(stream); !ok) return ok;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <vector>
 
 #include "core/device/device.h"
@@ -114,6 +115,7 @@ struct ggml_backend::Scratch {
     static constexpr size_t kGraphs = 9;       // [0] for graphs without uid
     static constexpr size_t kSignatures = 16;  // graphs whose verdicts are remembered
 
+    std::atomic_flag running;  // a graph is planned or run
     std::array<tenon::PlannedGraph, kGraphs> graphs;
     uint64_t clock = 0;  // for last_use
 

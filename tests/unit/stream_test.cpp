@@ -149,6 +149,26 @@ TEST_F(StreamTest, NodesWithoutTheirSourcesNeverReachThePlugin) {
     EXPECT_TRUE(cpu().ran.empty());
 }
 
+TEST_F(StreamTest, AStreamThatComputesRefusesASecondGraph) {
+    struct Nested {
+        ggml_backend_t stream;
+        Chain inner;
+        int n_refused = 0;
+    } nested{stream.get(), {}};
+    const auto compute_inside = [](void* data) {
+        auto& n = *static_cast<Nested*>(data);
+        n.n_refused += ggml_backend_graph_compute(n.stream, n.inner.graph) == GGML_STATUS_FAILED;
+        return false;
+    };
+    ggml_backend_cpu_set_abort_callback(stream.get(), compute_inside, &nested);
+    Chain chain;
+    EXPECT_EQ(ggml_backend_graph_compute(stream.get(), chain.graph), GGML_STATUS_SUCCESS);
+    EXPECT_EQ(nested.n_refused, 3);
+    EXPECT_TRUE(last_error_names("backend 'CPU' computes another graph already"));
+    EXPECT_FLOAT_EQ(chain.result(3), 68.0f);
+    EXPECT_EQ(cpu().ran, (std::vector<std::string>{"a", "b", "c"}));
+}
+
 TEST_F(StreamTest, StridesOfAViewMustStayInsideWhatIsViewed) {
     Chain chain;
     ggml_context* ctx = chain.ctx.get();
