@@ -161,6 +161,16 @@ ggml_tensor* new_scalar(ggml_context* ctx, ggml_type type, Value value) {
     });
 }
 
+// Whether there is something to convert; tells when it is missing.
+bool has_row(const void* from, const void* to, int64_t n) {
+    if (n > 0 && (!from || !to)) {
+        report(fail(TENON_E_INVALID, "%lld elements to convert %s null", static_cast<long long>(n),
+                    from ? "to" : "from"));
+        return false;
+    }
+    return n > 0;
+}
+
 template <class Value>
 ggml_tensor* set_all(ggml_tensor* tensor, Value value) {
     guard_void([&] { return fill(tensor, value); });
@@ -212,9 +222,10 @@ void ggml_set_f32_nd(const ggml_tensor* tensor, int i0, int i1, int i2, int i3, 
 }
 
 void ggml_cpu_fp32_to_fp32(const float* x, float* y, int64_t n) {
-    if (n > 0) std::memcpy(y, x, static_cast<size_t>(n) * sizeof *y);
+    if (has_row(x, y, n)) std::memcpy(y, x, static_cast<size_t>(n) * sizeof *y);
 }
 void ggml_cpu_fp32_to_i32(const float* x, int32_t* y, int64_t n) {
+    if (!has_row(x, y, n)) return;
     for (int64_t i = 0; i < n; ++i) y[i] = static_cast<int32_t>(x[i]);
 }
 void ggml_cpu_fp32_to_fp16(const float* x, ggml_fp16_t* y, int64_t n) {

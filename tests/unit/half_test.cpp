@@ -12,6 +12,7 @@
 
 #include "core/tensor/half.h"
 #include "ggml.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 
@@ -112,6 +113,22 @@ TEST(Half, RowsGiveTheSameAsValues) {
         EXPECT_EQ(std::bit_cast<uint32_t>(back[i]),
                   std::bit_cast<uint32_t>(ggml_bf16_to_fp32(b[i])));
     }
+}
+
+TEST(Half, RowsAtNullAreAnErrorAndNotTouched) {
+    float f[2] = {};
+    ggml_fp16_t h[2] = {};
+    tenon_clear_error();
+    ggml_fp32_to_fp16_row(nullptr, h, 2);
+    EXPECT_STREQ(tenon_last_error(), "2 elements to convert from null");
+    ggml_fp16_to_fp32_row(h, nullptr, 2);
+    EXPECT_STREQ(tenon_last_error(), "2 elements to convert to null");
+    ggml_bf16_to_fp32_row(nullptr, f, 2);
+    EXPECT_STRNE(tenon_last_error(), "");
+    ggml_fp32_to_bf16_row(f, nullptr, 2);
+    EXPECT_STRNE(tenon_last_error(), "");
+    ggml_fp32_to_fp16_row(nullptr, nullptr, 0);
+    EXPECT_STREQ(tenon_last_error(), "");
 }
 
 }  // namespace
