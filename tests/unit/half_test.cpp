@@ -124,9 +124,10 @@ TEST(Half, RowsAtNullAreAnErrorAndNotTouched) {
     ggml_fp16_to_fp32_row(h, nullptr, 2);
     EXPECT_STREQ(tenon_last_error(), "2 elements to convert to null");
     ggml_bf16_to_fp32_row(nullptr, f, 2);
-    EXPECT_STRNE(tenon_last_error(), "");
+    EXPECT_STREQ(tenon_last_error(), "2 elements to convert from null");
     ggml_fp32_to_bf16_row(f, nullptr, 2);
-    EXPECT_STRNE(tenon_last_error(), "");
+    EXPECT_STREQ(tenon_last_error(), "2 elements to convert to null");
+    tenon_clear_error();
     ggml_fp32_to_fp16_row(nullptr, nullptr, 0);
     EXPECT_STREQ(tenon_last_error(), "");
 }
