@@ -27,6 +27,12 @@ extern "C" void on_interrupt(int signal) {
     std::signal(signal, SIG_DFL);
 }
 
+// From here on; before, while files are opened and read, it ends the program at once.
+void catch_interrupts() {
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
+}
+
 // Errors come back as texts and are told once; warnings have no other way.
 extern "C" void on_log(ggml_log_level level, const char* text, void*) {
     if (level != GGML_LOG_LEVEL_WARN) return;
@@ -157,6 +163,7 @@ std::string read_text(const std::string& path) {
 
 int run_eval(const Options& o, std::FILE* out, Session& session, const Tokenizer& tokenizer) {
     const std::string text = read_text(o.eval_file);
+    catch_interrupts();
     cli::Progress progress("evaluating", 1);
     const int64_t window = std::min<int64_t>(128, session.n_ctx());
     const Evaluation e = evaluate_text(
@@ -189,6 +196,7 @@ int run_prompt(const Options& o, std::FILE* out, Session& session, const Tokeniz
         std::fwrite(text.data(), 1, text.size(), out);
         std::fflush(out);
     };
+    catch_interrupts();
     const Generation g =
         generate(session, tokenizer, sampler, o.prompt, o.n_predict, g_interrupted, show);
     if (o.json) {
@@ -226,8 +234,6 @@ int run(int argc, char** argv) {
     }
     const Options o = read_options(given);
     ggml_log_set(on_log, nullptr);
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
 
     ggml_backend_dev_t main = main_device(o.device);
     const Model model(o.model, main, read_places(o.places));
