@@ -290,7 +290,18 @@ bool setting_on(const char* key) {
     const char* value = setting(key);
     if (!value) return false;
     const std::string word = lower(value);
-    return word == "1" || word == "on" || word == "true" || word == "yes";
+    for (const char* yes : {"1", "on", "true", "yes"}) {
+        if (word == yes) return true;
+    }
+    for (const char* no : {"0", "off", "false", "no"}) {
+        if (word == no) return false;
+    }
+    // Neither: the default, said aloud.
+    const KnownSetting* row = known_key(key);
+    const bool otherwise = row && row->default_value && std::string_view(row->default_value) == "1";
+    log(GGML_LOG_LEVEL_WARN, "setting '%s' is '%s', expected 1 or 0; %s is used", key, value,
+        otherwise ? "1" : "0");
+    return otherwise;
 }
 
 Result<void> set_setting(const char* key, const char* value) {

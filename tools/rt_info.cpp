@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -100,6 +102,9 @@ Options options_of(const cli::po::variables_map& given, std::FILE* out) {
     o.verbose = cli::count_of(given, "verbose");
     o.device_globs = text("device");
     o.type_globs = text("type");
+    if (const std::string glob = cli::unmatched_type(o.type_globs); !glob.empty()) {
+        throw cli::unknown_name("type", glob, cli::type_names());
+    }
     o.diff = text("diff");
     o.plugin_file = text("plugin");
     o.plugin_path = text("plugin-path");
@@ -222,7 +227,10 @@ int exit_code(const World& world, const Options& options) {
         std::fprintf(stderr, "rt-info: required '%s' is not there\n", cli::printable(spec).c_str());
         return cli::kUnknownName;
     }
-    if (!options.no_load && world.devices.empty()) return kNoDevice;
+    const auto shown = [](const Device& d) { return d.hidden.empty(); };
+    if (!options.no_load && std::none_of(world.devices.begin(), world.devices.end(), shown)) {
+        return kNoDevice;
+    }
     if (options.strict) {
         for (const Plugin& p : world.plugins) {
             if (is_strict_failure(p)) return kStrict;

@@ -152,6 +152,10 @@ void print_foot(const World& world, const Options& options, std::FILE* out) {
 }
 
 void print_search(const World& world, std::FILE* out) {
+    if (!world.devices.empty()) {
+        std::fputs("no usable device: every device is hidden (rt-info --all says why)\n", out);
+        return;
+    }
     std::fputs("no usable device: there is no plugin that could run anything\n\n", out);
     std::fputs(world.directories.empty() ? "plugins were looked for nowhere\n"
                                          : "plugins were looked for in\n",

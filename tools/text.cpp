@@ -130,6 +130,20 @@ ggml_type parse_type(const std::string& name) {
     throw unknown_name("type", name, type_names());
 }
 
+std::string unmatched_type(const std::string& globs) {
+    const std::vector<std::string> names = type_names();
+    for (size_t at = 0; at < globs.size();) {
+        const size_t end = std::min(globs.find(',', at), globs.size());
+        const std::string glob = globs.substr(at, end - at);
+        if (std::none_of(names.begin(), names.end(),
+                         [&](const std::string& name) { return glob_match(glob, name); })) {
+            return glob;
+        }
+        at = end + 1;
+    }
+    return {};
+}
+
 bool glob_match(std::string_view glob, std::string_view text) {
     size_t g = 0, t = 0;
     size_t star = std::string_view::npos, resume = 0;  // where to go back to after a mismatch

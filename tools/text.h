@@ -52,6 +52,9 @@ int64_t parse_integer(const char* option, const std::string& text, int64_t min, 
 ggml_type parse_type(const std::string& name);
 std::vector<std::string> type_names();
 
+// The first glob of a comma list that matches no type's name, "" when all do.
+std::string unmatched_type(const std::string& globs);
+
 // Whether `text` matches `glob` ('*' any run, '?' one character), case ignored, '.' is plain.
 bool glob_match(std::string_view glob, std::string_view text);
 

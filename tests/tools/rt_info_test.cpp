@@ -313,6 +313,29 @@ TEST_F(RtInfo, UnknownNamesListTheValidOnes) {
         EXPECT_EQ(a.out, "");
     }
     EXPECT_EQ(rt_info("--device FAKE*").code, 0);
+    const Answer type = rt_info("--ops --type q4_K,zzz*");
+    EXPECT_EQ(type.code, 5);
+    expect_has(type.err, "unknown type 'zzz*'");
+    expect_has(type.err, "q4_0");
+    EXPECT_EQ(rt_info("--ops --type q4_K,iq*").code, 0);
+}
+
+TEST_F(RtInfo, DevicesThatAreAllHiddenAreNoDevices) {
+    put("good");
+    env_["TENON_DEVICES"] = "nonsense";
+    const Answer a = rt_info();
+    EXPECT_EQ(a.code, 3);
+    expect_has(a.out, "every device is hidden (rt-info --all says why)");
+    expect_has(a.err, "fake0");
+    EXPECT_EQ(a.out.find("no plugin that could run"), std::string::npos);
+}
+
+TEST_F(RtInfo, ASwitchWithANonsensicalValueKeepsItsDefault) {
+    put("good");
+    env_["TENON_AUTOLOAD"] = "maybe";
+    const Answer a = rt_info();
+    EXPECT_EQ(a.code, 0);
+    expect_has(a.out, "fake0");
 }
 
 TEST_F(RtInfo, RequireAndStrictAreVerdicts) {
