@@ -174,7 +174,16 @@ tenon_status GraphRunner::run(const tenon_graph_view& graph, const tenon_run_par
             return tenon_fail(error, status, 0, nullptr, "the worker team did not start");
     }
     if (const tenon_status status = run.shared.failed.load()) {
-        return node_error(host_, *graph.nodes[run.failed_node], status, run.shared.failure, error);
+        char text[160];
+        const Shared& s = run.shared;
+        if (s.index_limit > 0) {
+            std::snprintf(text, sizeof text, "%s: %lld, expected 0 to %lld", s.failure,
+                          static_cast<long long>(s.bad_index),
+                          static_cast<long long>(s.index_limit - 1));
+        } else {
+            std::snprintf(text, sizeof text, "%s", s.failure);
+        }
+        return node_error(host_, *graph.nodes[run.failed_node], status, text, error);
     }
     if (run.cancelled) return tenon_fail(error, TENON_E_CANCELLED, 0, nullptr, "run was cancelled");
     return TENON_OK;

@@ -38,6 +38,7 @@ struct Shared {
     std::atomic<int64_t> next[kCounters] = {};  // chunk counters, zero when the node starts
     std::atomic<int32_t> failed = 0;            // first failing status (tenon_status), 0 = none
     const char* failure = nullptr;              // static text of it
+    int64_t bad_index = 0, index_limit = 0;  // of an index that is not in [0, limit); limit 0: none
 };
 
 class Barrier;
@@ -66,6 +67,15 @@ struct Task {
     void fail(tenon_status status, const char* static_text) const {
         int32_t none = 0;
         if (shared->failed.compare_exchange_strong(none, status)) shared->failure = static_text;
+    }
+
+    // The same for an index found in data that is not in [0, limit): the text gets both numbers.
+    void fail_index(const char* static_text, int64_t index, int64_t limit) const {
+        int32_t none = 0;
+        if (!shared->failed.compare_exchange_strong(none, TENON_E_INVALID)) return;
+        shared->failure = static_text;
+        shared->bad_index = index;
+        shared->index_limit = limit;
     }
 };
 

@@ -173,7 +173,8 @@ TEST_F(GraphRun, ABadIndexNamesTheNode) {
         node.src[1] = &index;
         std::strcpy(node.name, "picked");
         EXPECT_EQ(run({&node}), TENON_E_INVALID);
-        EXPECT_STREQ(error.message, "node 'picked' (SOME_OP): a row index is out of range");
+        EXPECT_STREQ(error.message,
+                     "node 'picked' (SOME_OP): a row index is out of range: 4, expected 0 to 3");
         ids[1] = 3;
         EXPECT_EQ(run({&node}), TENON_OK);
     }

@@ -59,7 +59,7 @@ void run_add_id(const Task& task, const ggml_tensor& node) {
         for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
             const int64_t id = *element<const int32_t>(ids, i1, i2, 0, 0);
             if (id < 0 || id >= b.ne[1])
-                return task.fail(TENON_E_INVALID, "an id is outside of the rows of src1");
+                return task.fail_index("an id is outside of the rows of src1", id, b.ne[1]);
             simd::map(row<A>(node, i1, i2, i3), row<const A>(a, i1, i2, i3), row<const B>(b, id),
                       node.ne[0], sum_of_two);
         });

@@ -5,6 +5,7 @@
 // into chunks of rows x columns like MUL_MAT's.
 
 #include <algorithm>
+#include <optional>
 
 #include "plugins/cpu/kernels/mul_mat.h"
 
@@ -52,9 +53,9 @@ struct Groups {
           first_chunk(first + n_experts + 1),
           columns(reinterpret_cast<Column*>(first_chunk + n_experts + 1)) {}
 
-    // Counting sort; false: some id is no expert.
-    bool fill(const ggml_tensor& ids) const {
-        bool all_valid = true;
+    // Counting sort; the last id that is no expert, if there is one.
+    std::optional<int32_t> fill(const ggml_tensor& ids) const {
+        std::optional<int32_t> invalid;
         const auto each = [&](auto&& fn) {
             for (int64_t t = 0; t < ids.ne[1]; ++t) {
                 for (int64_t u = 0; u < ids.ne[0]; ++u) {
@@ -62,7 +63,7 @@ struct Groups {
                     if (e >= 0 && e < n_experts) {
                         fn(e, Column{static_cast<int32_t>(u), static_cast<int32_t>(t)});
                     } else {
-                        all_valid = false;
+                        invalid = e;
                     }
                 }
             }
@@ -78,7 +79,7 @@ struct Groups {
         each([&](int32_t e, Column column) { columns[first[e]++] = column; });
         for (int64_t e = n_experts; e > 0; --e) first[e] = first[e - 1];
         first[0] = 0;
-        return all_valid;
+        return invalid;
     }
 
     int64_t expert_of_chunk(int64_t chunk) const {
@@ -138,8 +139,10 @@ void run(const Task& task, const ggml_tensor& node) {
     const MulMatOperands operands = mul_mat_operands(as, b);
     const Groups groups(node, task.workspace);
     char* rows = static_cast<char*>(task.workspace) + Groups::bytes(node);
-    if (task.ith == 0 && !groups.fill(*node.src[2])) {
-        task.fail(TENON_E_INVALID, "an expert id is out of range");
+    if (task.ith == 0) {
+        if (const auto invalid = groups.fill(*node.src[2])) {
+            task.fail_index("an expert id is out of range", *invalid, as.ne[2]);
+        }
     }
     if (!operands.in_place) convert(task, b, operands, rows);
     task.barrier();

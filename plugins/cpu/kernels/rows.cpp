@@ -55,7 +55,9 @@ void run_get(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
     for_each_row(task, node, [&](int64_t r, int64_t j, int64_t k) {
         const int64_t i = index_at(*node.src[1], r, j, k);
-        if (i < 0 || i >= a.ne[1]) return task.fail(TENON_E_INVALID, "a row index is out of range");
+        if (i < 0 || i >= a.ne[1]) {
+            return task.fail_index("a row index is out of range", i, a.ne[1]);
+        }
         get_row(a, row<const void>(a, i, j, k), row<float>(node, r, j, k), node.ne[0]);
     });
 }
@@ -96,7 +98,7 @@ void run_get_back(const Task& task, const ggml_tensor& node) {
         for (int64_t r = 0; r < ids.ne[0]; ++r) {
             const int64_t i = *element<const int32_t>(ids, r, 0, 0, 0);
             if (i < 0 || i >= node.ne[1])
-                return task.fail(TENON_E_INVALID, "a row index is out of range");
+                return task.fail_index("a row index is out of range", i, node.ne[1]);
             if (i < mine.begin || i >= mine.end) continue;
             simd::add_scaled(row<float>(node, i), row<const T>(g, r), n, 1.0f);
         }
@@ -153,7 +155,7 @@ void run_set(const Task& task, const ggml_tensor& node) {
         for_each_row(task, rows, [&](int64_t i, int64_t j, int64_t k) {
             const int64_t target = index_at(ids, i, j % ids.ne[1], k % ids.ne[2]);
             if (target < 0 || target >= node.ne[1]) {
-                return task.fail(TENON_E_INVALID, "a row index is out of range");
+                return task.fail_index("a row index is out of range", target, node.ne[1]);
             }
             set_row(task, node, row<const S>(rows, i, j, k), row<void>(node, target, j, k));
         });

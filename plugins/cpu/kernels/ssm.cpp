@@ -227,7 +227,7 @@ void run_scan(const Task& task, const ggml_tensor& node) {
         const int64_t h = i / parts % a.heads, seq = i / (parts * a.heads);
         const int32_t id = *element<const int32_t>(a.ids, seq, 0, 0, 0);
         if (id < 0 || id >= a.s.ne[3]) {
-            task.fail(TENON_E_INVALID, "a state id is out of range");
+            task.fail_index("a state id is out of range", id, a.s.ne[3]);
             continue;
         }
         std::memcpy(a.state(0, p0, h, seq), row<const float>(a.s, p0, h, id),
