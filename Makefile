@@ -11,8 +11,6 @@ PRESET ?= dev
 BUILD  := build/$(PRESET)
 JOBS   ?= $(shell nproc)
 MODEL  := tests/data/stories260K.gguf
-# In CI every part must be there; elsewhere a missing cross compiler only skips the arm64 tests.
-ARM64  ?= $(if $(shell command -v aarch64-linux-gnu-g++)$(CI),yes,)
 
 .PHONY: run test build asan setup
 
