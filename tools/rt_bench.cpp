@@ -33,6 +33,7 @@ struct Options {
 };
 
 struct Row {
+    int64_t order = 0;  // of registration
     std::string name;
     double ns = 0;  // median real time of one iteration
     std::map<std::string, double> counters;
@@ -47,7 +48,8 @@ public:
             if (run.error_occurred) {
                 errors.push_back(run.benchmark_name() + ": " + run.error_message);
             } else if (run.run_type == Run::RT_Aggregate && run.aggregate_name == "median") {
-                Row row{run.run_name.function_name,
+                Row row{run.family_index,
+                        run.run_name.function_name,
                         run.GetAdjustedRealTime() * 1e9 /
                             benchmark::GetTimeUnitMultiplier(run.time_unit),
                         {}};
@@ -293,12 +295,8 @@ void print_rows(std::FILE* out, const std::vector<Row>& rows, bool json) {
         std::vector<cli::Cell> cells{row.name, cli::time_text(row.ns * 1e-9)};
         for (const char* name : kCounters) {
             const auto found = row.counters.find(name);
-            const double scale =
-                std::string(name) == "ns/node" ? 1e18 : 1;  // an inverted rate counts seconds
-            cells.emplace_back(
-                found == row.counters.end()
-                    ? ""
-                    : cli::format("%.1f", found->second * scale / (scale > 1 ? 1e9 : 1)));
+            cells.emplace_back(found == row.counters.end() ? ""
+                                                           : cli::format("%.1f", found->second));
         }
         table.add_row(std::move(cells));
     }
@@ -407,6 +405,8 @@ int run(int argc, char** argv) {
     benchmark::Initialize(&n_words, pointers.data());
     Medians medians;
     benchmark::RunSpecifiedBenchmarks(&medians);
+    std::sort(medians.rows.begin(), medians.rows.end(),
+              [](const Row& a, const Row& b) { return a.order < b.order; });
     print_rows(out, medians.rows, o.json);
     for (const std::string& error : medians.errors)
         std::fprintf(stderr, "rt-bench: %s\n", error.c_str());
