@@ -20,6 +20,6 @@ else()
   if(CPU)
     set(ENV{QEMU_CPU} ${CPU})
   endif()
-  execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${BUILD} -L "${LABEL}" --output-on-failure
-    --no-tests=error COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${BUILD} -L "${LABEL}" --parallel 2
+    --output-on-failure --no-tests=error COMMAND_ERROR_IS_FATAL ANY)
 endif()
