@@ -10,7 +10,8 @@ function(tenon_add_test name)
   target_link_libraries(${name} PRIVATE tenon_options GTest::gtest GTest::gtest_main ${arg_LIBRARIES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_compile_definitions(${name} PRIVATE
-    TENON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests" TENON_BUILD_DIR="${PROJECT_BINARY_DIR}")
+    TENON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests" TENON_BUILD_DIR="${PROJECT_BINARY_DIR}"
+    TENON_EMULATED=$<BOOL:${CMAKE_CROSSCOMPILING}>)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}")
 endfunction()

@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/result.h"
 #include "tenon/tenon.h"
+#include "tests/emulated.h"
 
 using namespace tenon;
 
@@ -83,7 +84,9 @@ TEST(Log, ErrorsAreLogged) {
 // The threshold is read once per process: each case runs in a process of its own.
 class LogDeathTest : public testing::Test {
 protected:
-    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+    void SetUp() override {
+        GTEST_FLAG_SET(death_test_style, test::kEmulated ? "fast" : "threadsafe");
+    }
 };
 
 void log_all_and_exit() {

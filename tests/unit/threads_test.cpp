@@ -14,6 +14,7 @@
 #include "ggml-cpp.h"
 #include "ggml-cpu.h"
 #include "tenon/tenon.h"
+#include "tests/emulated.h"
 #include "tests/unit/arena.h"
 #include "tests/unit/fake_plugin.h"
 
@@ -302,6 +303,7 @@ TEST(Fork, ChildIsToldAndLives) {
 }
 
 TEST(Fork, ChildComputesOnThreadsOfItsOwn) {
+    if (kEmulated) GTEST_SKIP() << "the emulator cannot start threads in a forked child";
     fake_cpu();
     ggml_backend_ptr stream(ggml_backend_cpu_init());
     ggml_backend_cpu_set_n_threads(stream.get(), 3);
