@@ -151,7 +151,9 @@ TEST_P(TensorData, ElementsAreAddressedInHostMemoryOnly) {
         EXPECT_EQ(std::strstr(tenon_last_error(), "which the host cannot address") != nullptr,
                   !host);
     }
-    if (!host) EXPECT_EQ(contents(tensor_), std::vector<uint8_t>(kBytes));
+    if (!host) {
+        EXPECT_EQ(contents(tensor_), std::vector<uint8_t>(kBytes));
+    }
 }
 
 TEST_P(TensorData, NothingToDoIsNoError) {
