@@ -243,6 +243,14 @@ void add_to_lists(ggml_backend_reg_t reg, const std::vector<ggml_backend_dev_t>&
 
 using namespace tenon;
 
+// What a look-up that found nothing answers: NULL, which is no error, unless there is nothing at
+// all.
+template <class Handle>
+static Result<Handle> not_found(const RegistrySnapshot& all) {
+    if (!all.regs.empty()) return Handle{nullptr};
+    return fail(TENON_E_NOT_FOUND, "no device: 0 plugins are loaded (rt-info --plugins says why)");
+}
+
 extern "C" {
 
 size_t ggml_backend_reg_count(void) {
@@ -255,12 +263,12 @@ ggml_backend_reg_t ggml_backend_reg_get(size_t index) {
 }
 
 ggml_backend_reg_t ggml_backend_reg_by_name(const char* name) {
-    return guard<ggml_backend_reg_t>(nullptr, [&]() -> ggml_backend_reg_t {
+    return guard<ggml_backend_reg_t>(nullptr, [&]() -> Result<ggml_backend_reg_t> {
         if (!name) return nullptr;
         for (auto* reg : registry().regs) {
             if (same_name(reg->name.c_str(), name)) return reg;
         }
-        return nullptr;
+        return not_found<ggml_backend_reg_t>(registry());
     });
 }
 
@@ -274,7 +282,7 @@ ggml_backend_dev_t ggml_backend_dev_get(size_t index) {
 }
 
 ggml_backend_dev_t ggml_backend_dev_by_name(const char* name) {
-    return guard<ggml_backend_dev_t>(nullptr, [&]() -> ggml_backend_dev_t {
+    return guard<ggml_backend_dev_t>(nullptr, [&]() -> Result<ggml_backend_dev_t> {
         if (!name) return nullptr;
         const RegistrySnapshot& all = registry();
         for (const auto* list : {&all.devices, &all.hidden}) {
@@ -282,16 +290,16 @@ ggml_backend_dev_t ggml_backend_dev_by_name(const char* name) {
                 if (same_name(device->name.c_str(), name)) return device;
             }
         }
-        return nullptr;
+        return not_found<ggml_backend_dev_t>(all);
     });
 }
 
 ggml_backend_dev_t ggml_backend_dev_by_type(enum ggml_backend_dev_type type) {
-    return guard<ggml_backend_dev_t>(nullptr, [&]() -> ggml_backend_dev_t {
+    return guard<ggml_backend_dev_t>(nullptr, [&]() -> Result<ggml_backend_dev_t> {
         for (auto* device : registry().devices) {
             if (device->type() == type) return device;
         }
-        return nullptr;
+        return not_found<ggml_backend_dev_t>(registry());
     });
 }
 

@@ -15,7 +15,7 @@ protected:
     void SetUp() override {
         DiscreteTest::SetUp();
         cpu.reset(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
-        if (!cpu) GTEST_SKIP() << "no CPU plugin: " << tenon_last_error();
+        ASSERT_NE(cpu, nullptr) << tenon_last_error();
         second.reset(ggml_backend_dev_init(other_device, nullptr));
         ggml_backend_t list[] = {stream.get(), second.get(), cpu.get()};
         sched.reset(ggml_backend_sched_new(list, nullptr, 3, 4096, false, false));
