@@ -243,6 +243,25 @@ void add_to_lists(ggml_backend_reg_t reg, const std::vector<ggml_backend_dev_t>&
 
 using namespace tenon;
 
+// The device, hidden ones included; NULL for none and for a NULL name.
+static ggml_backend_device* device_named(const char* name) {
+    const RegistrySnapshot& all = registry();
+    for (const auto* list : {&all.devices, &all.hidden}) {
+        for (auto* device : *list) {
+            if (name && same_name(device->name.c_str(), name)) return device;
+        }
+    }
+    return nullptr;
+}
+
+// The first shown device of the kind, or NULL.
+static ggml_backend_device* device_of_kind(enum ggml_backend_dev_type type) {
+    for (auto* device : registry().devices) {
+        if (device->type() == type) return device;
+    }
+    return nullptr;
+}
+
 // What a look-up that found nothing answers: NULL, which is no error, unless there is nothing at
 // all.
 template <class Handle>
@@ -284,28 +303,21 @@ ggml_backend_dev_t ggml_backend_dev_get(size_t index) {
 ggml_backend_dev_t ggml_backend_dev_by_name(const char* name) {
     return guard<ggml_backend_dev_t>(nullptr, [&]() -> Result<ggml_backend_dev_t> {
         if (!name) return nullptr;
-        const RegistrySnapshot& all = registry();
-        for (const auto* list : {&all.devices, &all.hidden}) {
-            for (auto* device : *list) {
-                if (same_name(device->name.c_str(), name)) return device;
-            }
-        }
-        return not_found<ggml_backend_dev_t>(all);
+        if (auto* device = device_named(name)) return device;
+        return not_found<ggml_backend_dev_t>(registry());
     });
 }
 
 ggml_backend_dev_t ggml_backend_dev_by_type(enum ggml_backend_dev_type type) {
     return guard<ggml_backend_dev_t>(nullptr, [&]() -> Result<ggml_backend_dev_t> {
-        for (auto* device : registry().devices) {
-            if (device->type() == type) return device;
-        }
+        if (auto* device = device_of_kind(type)) return device;
         return not_found<ggml_backend_dev_t>(registry());
     });
 }
 
 ggml_backend_t ggml_backend_init_by_name(const char* name, const char* params) {
     return guard<ggml_backend_t>(nullptr, [&]() -> Result<ggml_backend_t> {
-        if (auto* device = ggml_backend_dev_by_name(name)) return open_stream(*device, params);
+        if (auto* device = device_named(name)) return open_stream(*device, params);
         return fail(TENON_E_NOT_FOUND, "no device is named '%s'; devices: %s", name ? name : "",
                     names_of(registry().devices).c_str());
     });
@@ -314,7 +326,7 @@ ggml_backend_t ggml_backend_init_by_name(const char* name, const char* params) {
 ggml_backend_t ggml_backend_init_by_type(enum ggml_backend_dev_type type, const char* params) {
     static constexpr const char* kKinds[] = {"CPU", "GPU", "integrated GPU", "accelerator", "meta"};
     return guard<ggml_backend_t>(nullptr, [&]() -> Result<ggml_backend_t> {
-        if (auto* device = ggml_backend_dev_by_type(type)) return open_stream(*device, params);
+        if (auto* device = device_of_kind(type)) return open_stream(*device, params);
         const auto kind = static_cast<size_t>(type);
         return fail(TENON_E_NOT_FOUND, "no device is of kind %s; devices: %s",
                     kind < std::size(kKinds) ? kKinds[kind] : "unknown",
