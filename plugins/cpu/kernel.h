@@ -8,6 +8,9 @@
 // - run() is called once per member with distinct task.ith < task.nth. Without barrier(), members
 //   run at different speeds. Results must not depend on nth.
 // - No allocation, no locks, no globals. Scratch comes from workspace().
+// - A kernel whose rows (or elements) can be computed some at a time says so with by_rows(),
+//   by_elements() or with(Parts): nodes of such kernels that follow each other are computed
+//   together (fuse.h).
 // - Loops over elements use the words of simd/simd.h and simd/vmath.h.
 #pragma once
 
@@ -37,11 +40,19 @@ struct Shared {
     static constexpr int kCounters = 4;
     std::atomic<int64_t> next[kCounters] = {};  // chunk counters, zero when the node starts
     std::atomic<int32_t> failed = 0;            // first failing status (tenon_status), 0 = none
+    uint32_t failed_node = 0;                   // its index in the graph
     const char* failure = nullptr;              // static text of it
     int64_t bad_index = 0, index_limit = 0;  // of an index that is not in [0, limit); limit 0: none
 };
 
 class Barrier;
+
+// The part of a node to compute where nodes are computed together, some rows at a time (fuse.h).
+struct Window {
+    int64_t units = 0;            // equal runs of rows that the node has; 0: no window
+    int64_t first = 0, last = 0;  // of them, [first, last) are computed
+    int64_t begin = 0, end = 0;   // columns, of nodes computed element by element
+};
 
 // One member's part in computing one node. Every member calls run() with its own Task.
 struct Task {
@@ -52,6 +63,8 @@ struct Task {
     Shared* shared = nullptr;
     Barrier* team_barrier = nullptr;
     bool reference = false;  // no alternative fast paths
+    uint32_t node = 0;       // its index in the graph
+    Window window;
 
     // All members wait for each other; nothing when nth is 1. Every member must come here equally
     // often. What was written before is visible after.
@@ -66,17 +79,37 @@ struct Task {
     // member goes on as if nothing had happened, barriers included.
     void fail(tenon_status status, const char* static_text) const {
         int32_t none = 0;
-        if (shared->failed.compare_exchange_strong(none, status)) shared->failure = static_text;
+        if (!shared->failed.compare_exchange_strong(none, status)) return;
+        shared->failed_node = node;
+        shared->failure = static_text;
     }
 
     // The same for an index found in data that is not in [0, limit): the text gets both numbers.
     void fail_index(const char* static_text, int64_t index, int64_t limit) const {
         int32_t none = 0;
         if (!shared->failed.compare_exchange_strong(none, TENON_E_INVALID)) return;
+        shared->failed_node = node;
         shared->failure = static_text;
         shared->bad_index = index;
         shared->index_limit = limit;
     }
+};
+
+// Whether, and how, a part of a node can be computed on its own.
+struct Parts {
+    enum Kind : uint8_t {
+        kNone,
+        kRows,      // run() goes through the rows with for_each_row()
+        kElements,  // … with for_each_piece(), and element i needs element i of the sources below
+    };
+    Kind kind = kNone;
+    // Sources (bit k: src[k]) of which row r of the result needs row r and no other. The rest is
+    // read anywhere.
+    uint8_t sources = 0;
+    // The same, one dimension lower: src[k] has at [i1, i2] what the result needs at [., i1, i2].
+    uint8_t lower_sources = 0;
+    int8_t dim = 1;        // parts are whole slices of the dimensions below this one
+    bool of_src0 = false;  // the rows are those of src[0], the result is written anywhere
 };
 
 struct Kernel {
@@ -91,6 +124,15 @@ struct Kernel {
     double (*cost_ns)(const ggml_tensor& node) = nullptr;
     // Members that can take part, of n; NULL: all.
     int (*members)(const ggml_tensor& node, int n_threads) = nullptr;
+    Parts parts = {};  // kNone: never computed in parts
+
+    constexpr Kernel by_elements() const { return with({Parts::kElements, 0b11}); }
+    constexpr Kernel by_rows() const { return with({Parts::kRows, 0b1}); }
+    constexpr Kernel with(Parts p) const {
+        Kernel kernel = *this;
+        kernel.parts = p;
+        return kernel;
+    }
 };
 
 // Best first; for one op the first that says yes wins. NULL: nobody, *why has the last refusal.
@@ -176,11 +218,14 @@ Params params_of(const ggml_tensor& node) {
 
 // ---- sharing work -----------------------------------------------------------------------------
 
-// This member's contiguous share [begin, end) of n items.
+// This member's contiguous share [begin, end) of n items, or the window's.
 struct Range {
     int64_t begin, end;
 };
 inline Range share(const Task& task, int64_t n) {
+    if (const Window& w = task.window; w.units) {
+        return {n / w.units * w.first, n / w.units * w.last};
+    }
     const int64_t per = (n + task.nth - 1) / task.nth;
     const int64_t begin = std::min(per * task.ith, n);
     return {begin, std::min(begin + per, n)};
@@ -207,6 +252,12 @@ void for_each_row(const Task& task, const ggml_tensor& t, Fn&& fn) {
 template <class Fn>
 void for_each_piece(const Task& task, const ggml_tensor& t, Fn&& fn) {
     const int64_t n0 = t.ne[0], n_rows = tenon_nrows(&t);
+    if (const Window& w = task.window; w.units) {
+        const int64_t begin = std::min(w.begin, n0), end = std::min(w.end, n0);
+        for_each_row(task, t,
+                     [&](int64_t i1, int64_t i2, int64_t i3) { fn(begin, end, i1, i2, i3); });
+        return;
+    }
     if (n_rows >= 4 * task.nth || n0 < 1024) {
         for_each_row(task, t,
                      [&](int64_t i1, int64_t i2, int64_t i3) { fn(int64_t{0}, n0, i1, i2, i3); });

@@ -128,15 +128,15 @@ void run_quantized(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kBinaryAdd{GGML_OP_ADD, supports,
-                                         run<[](f32 a, f32 b) { return a + b; }>};
+extern constinit const Kernel kBinaryAdd =
+    Kernel{GGML_OP_ADD, supports, run<[](f32 a, f32 b) { return a + b; }>}.by_elements();
 extern constinit const Kernel kAddQuantized{GGML_OP_ADD, supports_quantized, run_quantized,
                                             quantized_workspace};
-extern constinit const Kernel kBinarySub{GGML_OP_SUB, supports,
-                                         run<[](f32 a, f32 b) { return a - b; }>};
-extern constinit const Kernel kBinaryMul{GGML_OP_MUL, supports,
-                                         run<[](f32 a, f32 b) { return a * b; }>};
-extern constinit const Kernel kBinaryDiv{GGML_OP_DIV, supports,
-                                         run<[](f32 a, f32 b) { return a / b; }>};
+extern constinit const Kernel kBinarySub =
+    Kernel{GGML_OP_SUB, supports, run<[](f32 a, f32 b) { return a - b; }>}.by_elements();
+extern constinit const Kernel kBinaryMul =
+    Kernel{GGML_OP_MUL, supports, run<[](f32 a, f32 b) { return a * b; }>}.by_elements();
+extern constinit const Kernel kBinaryDiv =
+    Kernel{GGML_OP_DIV, supports, run<[](f32 a, f32 b) { return a / b; }>}.by_elements();
 
 }  // namespace tenon::cpu

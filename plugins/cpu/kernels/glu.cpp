@@ -102,6 +102,7 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kGlu{GGML_OP_GLU, supports, run, nullptr, cost};
+extern constinit const Kernel kGlu =
+    Kernel{GGML_OP_GLU, supports, run, nullptr, cost}.by_elements();
 
 }  // namespace tenon::cpu

@@ -148,9 +148,10 @@ void run_groups(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kNorm{GGML_OP_NORM, supports_rows, run_rows<MeanAndVariance>,
-                                    workspace};
-extern constinit const Kernel kL2Norm{GGML_OP_L2_NORM, supports_rows, run_rows<Length>, workspace};
+extern constinit const Kernel kNorm =
+    Kernel{GGML_OP_NORM, supports_rows, run_rows<MeanAndVariance>, workspace}.by_rows();
+extern constinit const Kernel kL2Norm =
+    Kernel{GGML_OP_L2_NORM, supports_rows, run_rows<Length>, workspace}.by_rows();
 extern constinit const Kernel kGroupNorm{GGML_OP_GROUP_NORM, supports_groups, run_groups};
 
 }  // namespace tenon::cpu

@@ -247,9 +247,11 @@ void run_cumsum(const Task& task, const ggml_tensor& node) {
 }  // namespace
 
 extern constinit const Kernel kSum{GGML_OP_SUM, supports_sum, run_sum, sum_workspace};
-extern constinit const Kernel kSumRows{GGML_OP_SUM_ROWS, supports_row_sums, run_sum_rows};
-extern constinit const Kernel kCumsum{GGML_OP_CUMSUM, supports_cumsum, run_cumsum};
-extern constinit const Kernel kMean{GGML_OP_MEAN, supports_row_sums, run_mean};
+extern constinit const Kernel kSumRows =
+    Kernel{GGML_OP_SUM_ROWS, supports_row_sums, run_sum_rows}.by_rows();
+extern constinit const Kernel kCumsum =
+    Kernel{GGML_OP_CUMSUM, supports_cumsum, run_cumsum}.by_rows();
+extern constinit const Kernel kMean = Kernel{GGML_OP_MEAN, supports_row_sums, run_mean}.by_rows();
 extern constinit const Kernel kArgmax{GGML_OP_ARGMAX, supports_argmax, run_argmax};
 extern constinit const Kernel kCountEqual{GGML_OP_COUNT_EQUAL, supports_count_equal,
                                           run_count_equal, parts_workspace};

@@ -160,7 +160,9 @@ void run_back(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kSoftMax{GGML_OP_SOFT_MAX, supports, run, nullptr, cost};
-extern constinit const Kernel kSoftMaxBack{GGML_OP_SOFT_MAX_BACK, supports_back, run_back};
+extern constinit const Kernel kSoftMax =
+    Kernel{GGML_OP_SOFT_MAX, supports, run, nullptr, cost}.by_rows();
+extern constinit const Kernel kSoftMaxBack =
+    Kernel{GGML_OP_SOFT_MAX_BACK, supports_back, run_back}.with({Parts::kRows, 0b11});
 
 }  // namespace tenon::cpu
