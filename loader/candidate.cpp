@@ -89,8 +89,8 @@ void Candidate::refuse(uint32_t step, Refusal why) {
     report.message = why.text;
     report.steps[step] = {TENON_STEP_FAILED, std::move(why.text)};
     const ggml_log_level level = by_name ? GGML_LOG_LEVEL_ERROR : log_level_of(report.state);
-    log(level, "plugin %s: %s: %s", report.file.empty() ? "built in" : report.file.c_str(),
-        report.state.c_str(), report.message.c_str());
+    log_once(level, "plugin %s: %s: %s", report.file.empty() ? "built in" : report.file.c_str(),
+             report.state.c_str(), report.message.c_str());
 }
 
 void Candidate::start_again() {

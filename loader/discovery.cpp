@@ -3,6 +3,7 @@
 #include "loader/discovery.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,15 +46,21 @@ bool list_names(const std::string& directory, const char* suffix, std::vector<st
     return true;
 }
 
-void read_directory(SearchPlace* place) {
+void read_directory(SearchPlace* place, bool asked_for) {
     std::vector<std::string> names;
     if (!list_names(place->path, ".so", &names)) {
-        const bool missing = errno == ENOENT || errno == ENOTDIR;
+        const int error = errno;
+        struct stat st;
+        const bool there = ::stat(place->path.c_str(), &st) == 0;
+        const bool missing = !there && (error == ENOENT || error == ENOTDIR);
         place->state = missing ? "missing" : "unreadable";
-        place->detail = std::strerror(errno);
-        if (!missing) {
-            log(GGML_LOG_LEVEL_WARN, "plugin directory %s: %s", place->path.c_str(),
-                place->detail.c_str());
+        place->detail = missing                         ? "does not exist"
+                        : there && !S_ISDIR(st.st_mode) ? "is not a directory"
+                                                        : std::strerror(error);
+        // Nobody asked for the places that are looked at by default.
+        if (!missing || asked_for) {
+            log_once(GGML_LOG_LEVEL_WARN, "%s: directory %s: %s", place->origin.c_str(),
+                     place->path.c_str(), place->detail.c_str());
         }
         return;
     }
@@ -65,7 +72,8 @@ void read_directory(SearchPlace* place) {
 // The search so far: no directory twice.
 class Places {
 public:
-    void add_directory(std::string path, std::string origin, bool root_only = false) {
+    void add_directory(std::string path, std::string origin, bool root_only = false,
+                       bool asked_for = true) {
         while (path.size() > 1 && path.ends_with('/')) path.pop_back();
         FileIdentity identity;
         if (identify(path, &identity)) {
@@ -80,7 +88,7 @@ public:
                           .detail = {},
                           .root_only = root_only,
                           .files = {}};
-        read_directory(&place);
+        read_directory(&place, asked_for);
         places_.push_back(std::move(place));
     }
 
@@ -91,8 +99,8 @@ public:
                 add_directory(entry, origin);
                 continue;
             }
-            log(GGML_LOG_LEVEL_WARN, "%s: entry '%s' skipped: not an absolute path", origin,
-                entry.c_str());
+            log_once(GGML_LOG_LEVEL_WARN, "%s: entry '%s' skipped: not an absolute path", origin,
+                     entry.c_str());
             add_skipped(entry, origin, "relative", "not an absolute path");
         }
     }
@@ -144,8 +152,8 @@ void add_configured(Places* places) {
                 places->add_directory(directory, path);
                 continue;
             }
-            log(GGML_LOG_LEVEL_WARN, "%s: entry '%s' skipped: not an absolute path", path.c_str(),
-                directory.c_str());
+            log_once(GGML_LOG_LEVEL_WARN, "%s: entry '%s' skipped: not an absolute path",
+                     path.c_str(), directory.c_str());
             places->add_skipped(directory, path, "relative", "not an absolute path");
         }
     }
@@ -166,7 +174,7 @@ void add_user_directory(Places* places, bool elevated) {
     if (elevated)
         places->add_skipped(path, "user", "ignored", "elevated privileges");
     else
-        places->add_directory(path, "user");
+        places->add_directory(path, "user", /*root_only=*/false, /*asked_for=*/false);
 }
 
 void add_defaults(Places* places, bool elevated) {
@@ -176,9 +184,9 @@ void add_defaults(Places* places, bool elevated) {
     const std::string library = os::library_path();
     if (const size_t slash = library.rfind('/'); slash != std::string::npos) {
         places->add_directory(library.substr(0, slash) + "/" TENON_PLUGIN_SUBDIR, "beside-library",
-                              /*root_only=*/elevated);
+                              /*root_only=*/elevated, /*asked_for=*/false);
     }
-    places->add_directory(TENON_PLUGIN_DIR, "built-in");
+    places->add_directory(TENON_PLUGIN_DIR, "built-in", /*root_only=*/false, /*asked_for=*/false);
     add_configured(places);
     add_user_directory(places, elevated);
 }

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "loader/negotiate.h"
 #include "loader/pipeline.h"
+#include "loader/settings.h"
 #include "loader/text.h"
 #include "loader/variant.h"
 
@@ -106,6 +107,8 @@ void Loader::load_places(const std::vector<SearchPlace>& places, bool only_scan)
     publish(started);
     if (only_scan) return;
     for (const auto& [family, members] : families) tell_if_unusable(family, all);
+    tell_unmatched_filters(all);
+    registry_check_list();
 }
 
 // A family of which nothing is loaded is said to be so, as loudly as its normal reasons allow.
@@ -122,7 +125,32 @@ void Loader::tell_if_unusable(const std::string& family, const Candidates& all) 
         if (log_level_of(state) == GGML_LOG_LEVEL_INFO) level = GGML_LOG_LEVEL_INFO;
         reasons += (reasons.empty() ? "" : ", ") + candidate->variant() + " " + state;
     }
-    log(level, "no usable plugin of family %s: %s", family.c_str(), reasons.c_str());
+    log_once(level, "no usable plugin of family %s: %s", family.c_str(), reasons.c_str());
+}
+
+// Items of `disable` and `select` that match none of the files: most likely spelling mistakes. A
+// family of ours that is not installed may well be disabled.
+void Loader::tell_unmatched_filters(const Candidates& all) {
+    std::string valid;
+    for (const Candidate* candidate : all) {
+        if (!candidate->report.has_note) continue;
+        const std::string name = candidate->name() + " (family " + candidate->family() + ")";
+        valid += (valid.empty() ? "" : ", ") + name;
+    }
+    if (valid.empty()) return;  // there is nothing to choose from, and that is told elsewhere
+    const auto tell = [&](const char* key, const char* variable, bool may_be_absent) {
+        for (const std::string& glob : setting_list(key)) {
+            if (may_be_absent && is_family_of_ours(glob)) continue;
+            const bool used = std::any_of(all.begin(), all.end(), [&](const Candidate* candidate) {
+                return candidate->report.has_note && matches_candidate(glob, *candidate);
+            });
+            if (used) continue;
+            log_once(GGML_LOG_LEVEL_WARN, "%s: no plugin matches '%s'; found: %s", variable,
+                     glob.c_str(), valid.c_str());
+        }
+    };
+    tell("disable", "TENON_PLUGINS_DISABLE", /*may_be_absent=*/true);
+    tell("select", "TENON_PLUGINS_SELECT", /*may_be_absent=*/false);
 }
 
 // Step 7, then the rest for each variant until one is up, and for those that may load beside it.

@@ -40,6 +40,7 @@ private:
     bool start(Candidate* candidate, Candidates* started);
     void choose_without_loading(const std::string& family, Candidates members);
     void publish(const Candidates& started);
+    static void tell_unmatched_filters(const Candidates& all);
     void tell_if_unusable(const std::string& family, const Candidates& all);
     void show(const Candidate& candidate);
 

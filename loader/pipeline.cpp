@@ -39,10 +39,7 @@ std::string error_text(tenon_error& error, tenon_status code) {
 // Step 3. A plugin is dropped by `disable`, readmitted by `select`; `select` alone lets only its
 // matches load.
 Check check_filters(const Candidate& candidate) {
-    const auto matches = [&](const char* globs) {
-        return matches_any(globs, candidate.report.note.id) ||
-               matches_any(globs, candidate.family()) || matches_any(globs, candidate.name());
-    };
+    const auto matches = [&](const char* globs) { return matches_candidate(globs, candidate); };
     const char* disable = setting("disable");
     const char* select = setting("select");
     const bool selected = select && *select && matches(select);
@@ -230,14 +227,20 @@ bool adopt(Candidate* candidate) {
     candidate->report.devices = std::move(adopted->devices);
     for (const DeviceOutcome& device : candidate->report.devices) {
         if (device.refused.empty()) continue;
-        log(GGML_LOG_LEVEL_WARN, "plugin %s: bad-device: device %u '%s': %s",
-            candidate->name().c_str(), device.index, device.name.c_str(), device.refused.c_str());
+        log_once(GGML_LOG_LEVEL_WARN, "plugin %s: bad-device: device %u '%s': %s",
+                 candidate->name().c_str(), device.index, device.name.c_str(),
+                 device.refused.c_str());
     }
     candidate->pass(kStepDevices, devices_text(candidate->report.devices));
     return true;
 }
 
 }  // namespace
+
+bool matches_candidate(const std::string& globs, const Candidate& candidate) {
+    return matches_any(globs, candidate.report.note.id) || matches_any(globs, candidate.family()) ||
+           matches_any(globs, candidate.name());
+}
 
 void examine_note(Candidate* candidate) {
     if (Check no = check_filters(*candidate)) return candidate->refuse(kStepFilters, *no);
@@ -258,8 +261,8 @@ void examine(Candidate* candidate, const TrustContext& trust) {
     candidate->identity = file.identity;
     if (no) return candidate->refuse(kStepFile, *no);
     if (!file.warning.empty()) {
-        log(GGML_LOG_LEVEL_WARN, "plugin %s: %s; let pass by TENON_ALLOW_UNSAFE_PLUGINS",
-            candidate->report.file.c_str(), file.warning.c_str());
+        log_once(GGML_LOG_LEVEL_WARN, "plugin %s: %s; let pass by TENON_ALLOW_UNSAFE_PLUGINS",
+                 candidate->report.file.c_str(), file.warning.c_str());
     }
     candidate->pass(kStepFile, file.detail);
 

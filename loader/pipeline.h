@@ -13,6 +13,9 @@ void examine(Candidate* candidate, const TrustContext& trust);
 // Steps 3 to 5 for a note that is there already.
 void examine_note(Candidate* candidate);
 
+// Whether any glob of the comma list matches the id, family or file name. The note must be there.
+bool matches_candidate(const std::string& globs, const Candidate& candidate);
+
 // Steps 8 to 14. On success the candidate holds a registration that nobody sees yet. `trust` is for
 // looking at the file once more when it changed on disk meanwhile.
 bool bring_up(Candidate* candidate, const TrustContext& trust);

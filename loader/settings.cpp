@@ -99,17 +99,6 @@ std::string key_of_variable(std::string_view variable) {
     return rest.substr(0, underscore) + "." + rest.substr(underscore + 1);
 }
 
-// A complaint about one key of one place is made once per process.
-void warn_once(const std::string& line) {
-    static auto* told = new std::set<std::string>;
-    static std::mutex mutex;
-    {
-        const std::lock_guard lock(mutex);
-        if (!told->insert(line).second) return;
-    }
-    log(GGML_LOG_LEVEL_WARN, "%s", line.c_str());
-}
-
 struct FileCloser {
     void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -149,12 +138,14 @@ void SettingsTable::read_line(const std::string& path, int number, const std::st
     const size_t equals = content.find('=');
     const std::string key(trimmed(std::string_view(content).substr(0, equals)));
     if (equals == std::string::npos || key.empty()) {
-        warn_once(origin + ": expected 'key = value'");
+        log_once(GGML_LOG_LEVEL_WARN, "%s: expected 'key = value'", origin.c_str());
         return;
     }
     const KnownSetting* row = known_key(key);
     const bool known = row ? row->places & kInFiles : is_family_key(key);
-    if (!known) warn_once(text("%s: unknown key '%s'", origin.c_str(), key.c_str()));
+    if (!known) {
+        log_once(GGML_LOG_LEVEL_WARN, "%s: unknown key '%s'", origin.c_str(), key.c_str());
+    }
     ++file->n_keys;
     file_[key] = {key, std::string(trimmed(std::string_view(content).substr(equals + 1))), origin,
                   known};
@@ -174,7 +165,7 @@ void SettingsTable::read_environment(
         if (!name.starts_with(kPrefix) || name.size() == kPrefix.size()) continue;
         const std::string key = key_of_variable(name);
         const bool known = known_key(key) || is_family_key(key);
-        if (!known) warn_once(text("unknown variable %s", name.c_str()));
+        if (!known) log_once(GGML_LOG_LEVEL_WARN, "unknown variable %s", name.c_str());
         environment_[name] = {key, value, name, known};
     }
     if (!disable_vulkan.empty()) add_disable_alias("vulkan", disable_vulkan);
@@ -299,9 +290,33 @@ bool setting_on(const char* key) {
     // Neither: the default, said aloud.
     const KnownSetting* row = known_key(key);
     const bool otherwise = row && row->default_value && std::string_view(row->default_value) == "1";
-    log(GGML_LOG_LEVEL_WARN, "setting '%s' is '%s', expected 1 or 0; %s is used", key, value,
-        otherwise ? "1" : "0");
+    log_once(GGML_LOG_LEVEL_WARN, "setting '%s' is '%s', expected 1 or 0; %s is used", key, value,
+             otherwise ? "1" : "0");
     return otherwise;
+}
+
+bool setting_says(const char* key, std::initializer_list<const char*> words, const char* word) {
+    const char* value = setting(key);
+    const KnownSetting* row = known_key(key);
+    const char* otherwise = row && row->default_value ? row->default_value : "";
+    if (!value) value = otherwise;
+    std::string valid;
+    for (const char* one : words) {
+        if (lower(value) == one) return std::string_view(one) == word;
+        valid += std::string(valid.empty() ? "" : ", ") + one;
+    }
+    log_once(GGML_LOG_LEVEL_WARN, "setting '%s' is '%s'; valid: %s; %s is used", key, value,
+             valid.c_str(), otherwise);
+    return std::string_view(otherwise) == word;
+}
+
+std::vector<std::string> setting_list(const char* key) {
+    std::vector<std::string> items;
+    const char* value = setting(key);
+    for (const std::string& item : split(value ? value : "", ',')) {
+        if (!trimmed(item).empty()) items.emplace_back(trimmed(item));
+    }
+    return items;
 }
 
 Result<void> set_setting(const char* key, const char* value) {

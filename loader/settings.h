@@ -1,6 +1,7 @@
 // tenon.conf files, environment and application options in one table, each value with its origin.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,6 +17,13 @@ const char* setting(const char* key);
 
 // Whether a setting says 1, on, true or yes.
 bool setting_on(const char* key);
+
+// Whether a setting that is one of `words` is `word`. Another value is warned about and counts as
+// the default.
+bool setting_says(const char* key, std::initializer_list<const char*> words, const char* word);
+
+// The non-empty items of a setting that is a comma list, without blanks around them.
+std::vector<std::string> setting_list(const char* key);
 
 // Sets an application option, which wins over everything; NULL takes it back.
 Result<void> set_setting(const char* key, const char* value);

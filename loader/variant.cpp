@@ -74,8 +74,9 @@ void order_variants(const std::string& family, std::vector<Candidate*>* variants
     if (preferred.empty() || std::any_of(variants->begin(), variants->end(), is_preferred)) return;
     std::string valid;
     for (const Candidate* c : *variants) valid += (valid.empty() ? "" : ", ") + c->variant();
-    log(GGML_LOG_LEVEL_WARN, "variant '%s' of family %s is unknown or unusable here; valid: %s",
-        preferred.c_str(), family.c_str(), valid.c_str());
+    log_once(GGML_LOG_LEVEL_WARN,
+             "variant '%s' of family %s is unknown or unusable here; valid: %s", preferred.c_str(),
+             family.c_str(), valid.c_str());
 }
 
 std::string why_first(const Candidate& winner, const Candidate& loser) {
@@ -87,6 +88,10 @@ std::string why_first(const Candidate& winner, const Candidate& loser) {
     if (winner.report.note.rank > loser.report.note.rank) return name + " has a higher rank";
     if (winner.report.note.rank == loser.report.note.rank) return name + " was found first";
     return name + " is in use";
+}
+
+bool is_family_of_ours(const std::string& family) {
+    return family_class(lower(family)) != std::size(kFamilyOrder);
 }
 
 bool family_before(const std::string& a, const std::string& b) {

@@ -22,4 +22,7 @@ std::string why_first(const Candidate& winner, const Candidate& loser);
 // Load order of families: the well-known ones, then the others in byte order, cpu last.
 bool family_before(const std::string& a, const std::string& b);
 
+// Whether it is one of the well-known families, installed or not.
+bool is_family_of_ours(const std::string& family);
+
 }  // namespace tenon

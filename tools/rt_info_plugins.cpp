@@ -103,7 +103,7 @@ void print_directories(const World& world, std::FILE* out) {
         const bool plain = d.origin == "beside-library" || d.origin == "built-in";
         const std::string state = d.state == "ok"        ? plural(d.n_files, "file")
                                   : d.state == "missing" ? "does not exist"
-                                                         : d.state;
+                                                         : d.state + ": " + d.detail;
         all += (all.empty() ? "" : ", ") + d.path + " (" + state +
                (plain ? "" : ", from " + d.origin) + ")";
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace tenon {
 
@@ -39,8 +40,9 @@ struct CpuFeatures {
 const CpuFeatures& cpu_features();
 
 // Removes what a list "-avx512_core,-amx_int8" names; a bit that needs a removed one goes too.
-// False, with `features` unchanged, when the list is malformed or names an unknown feature.
-bool remove_features(CpuFeatures& features, const char* list);
+// Entries that are not "-name" with a known name change nothing; they are given back, separated by
+// commas.
+std::string remove_features(CpuFeatures& features, const char* list);
 
 namespace detail {
 // Without the mask. One definition per architecture: cpu_detect_<arch>.cpp.

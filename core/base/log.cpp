@@ -2,10 +2,16 @@
 
 #include "core/base/log.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include "core/base/os.h"
 
@@ -15,29 +21,47 @@ namespace {
 constexpr int kSilent = GGML_LOG_LEVEL_ERROR + 1;
 constexpr int kUnknown = -1;
 
+struct Level {
+    const char* name;
+    int level;
+};
+constexpr Level kLevels[] = {{"error", GGML_LOG_LEVEL_ERROR},
+                             {"warn", GGML_LOG_LEVEL_WARN},
+                             {"info", GGML_LOG_LEVEL_INFO},
+                             {"debug", GGML_LOG_LEVEL_DEBUG}};
+
+// The level of that name, kUnknown for a word that is none.
+int level_named(std::string_view name) {
+    for (const Level& row : kLevels) {
+        if (name == row.name) return row.level;
+    }
+    return kUnknown;
+}
+
 // The threshold of TENON_LOG, read once. Entries "topic=level" of the list are not for this sink.
+// Whoever misspells a level wants to see something: warnings, and what is wrong.
 int threshold_from_environment() {
     const char* list = os::environment("TENON_LOG");
     if (!list) return kSilent;
-    struct Level {
-        const char* name;
-        int level;
-    };
-    constexpr Level kLevels[] = {{"error", GGML_LOG_LEVEL_ERROR},
-                                 {"warn", GGML_LOG_LEVEL_WARN},
-                                 {"info", GGML_LOG_LEVEL_INFO},
-                                 {"debug", GGML_LOG_LEVEL_DEBUG}};
-    for (const char* entry = list; *entry;) {
-        const size_t length = std::strcspn(entry, ",");
-        for (const Level& level : kLevels) {
-            if (length == std::strlen(level.name) && std::strncmp(entry, level.name, length) == 0) {
-                return level.level;
-            }
+    int threshold = kSilent;
+    for (std::string_view rest = list; !rest.empty();) {
+        const std::string_view entry = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+        const size_t equals = entry.find('=');
+        const bool has_topic = equals != std::string_view::npos;
+        const std::string_view word = has_topic ? entry.substr(equals + 1) : entry;
+        const int level = level_named(word);
+        if (level == kUnknown && !word.empty()) {
+            std::fprintf(stderr,
+                         "TENON_LOG: no level is named '%.*s'; valid: error, warn, info, "
+                         "debug\n",
+                         static_cast<int>(word.size()), word.data());
+            if (threshold == kSilent) threshold = GGML_LOG_LEVEL_WARN;
+        } else if (!has_topic && level != kUnknown) {
+            return level;
         }
-        entry += length;
-        if (*entry == ',') ++entry;
     }
-    return kSilent;
+    return threshold;
 }
 
 int threshold() {
@@ -67,6 +91,38 @@ void default_sink(ggml_log_level level, const char* text, void*) {
 constinit std::atomic<ggml_log_callback> g_callback{default_sink};
 constinit std::atomic<void*> g_user_data{nullptr};
 
+void call_sink(ggml_log_level level, const char* line) noexcept {
+    try {
+        g_callback.load(std::memory_order_acquire)(level, line, g_user_data.load());
+    } catch (...) {
+        // Said in log.h: the line is lost. There is nobody to tell.
+    }
+}
+
+// One line of a fixed size, so that logging does not allocate.
+struct LogLine {
+    char text[2048];
+    bool write(const char* fmt, va_list args) {
+        int n = std::vsnprintf(text, sizeof text - 1, fmt, args);  // one byte for the newline
+        if (n < 0) return false;
+        if (n > static_cast<int>(sizeof text) - 2) n = sizeof text - 2;
+        text[n] = '\n';
+        text[n + 1] = 0;
+        return true;
+    }
+};
+
+bool is_first_time(const char* line) {
+    static auto* told = new std::set<std::string>;  // never destroyed: plugins log at exit
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    try {
+        return told->insert(line).second;
+    } catch (const std::bad_alloc&) {
+        return true;  // rather twice than never
+    }
+}
+
 }  // namespace
 
 bool log_wants(ggml_log_level level) {
@@ -75,16 +131,22 @@ bool log_wants(ggml_log_level level) {
 
 void log(ggml_log_level level, const char* fmt, ...) {
     if (!log_wants(level)) return;
-    char line[2048];
+    LogLine line;
     va_list args;
     va_start(args, fmt);
-    int n = std::vsnprintf(line, sizeof line - 1, fmt, args);  // one byte kept for the newline
+    const bool written = line.write(fmt, args);
     va_end(args);
-    if (n < 0) return;
-    if (n > static_cast<int>(sizeof line) - 2) n = sizeof line - 2;
-    line[n] = '\n';
-    line[n + 1] = 0;
-    g_callback.load(std::memory_order_acquire)(level, line, g_user_data.load());
+    if (written) call_sink(level, line.text);
+}
+
+void log_once(ggml_log_level level, const char* fmt, ...) {
+    if (!log_wants(level)) return;
+    LogLine line;
+    va_list args;
+    va_start(args, fmt);
+    const bool written = line.write(fmt, args);
+    va_end(args);
+    if (written && is_first_time(line.text)) call_sink(level, line.text);
 }
 
 }  // namespace tenon

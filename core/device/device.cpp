@@ -42,7 +42,13 @@ Memory memory_of(ggml_backend_device& device) {
 int64_t offload_min_batch() {
     static const int64_t n = [] {
         const char* text = os::environment("GGML_OP_OFFLOAD_MIN_BATCH");
-        return text ? std::strtoll(text, nullptr, 10) : 0;
+        if (!text) return 0ll;
+        char* end = nullptr;
+        const long long value = std::strtoll(text, &end, 10);
+        if (end != text && *end == 0 && value >= 0) return value;
+        log(GGML_LOG_LEVEL_WARN, "GGML_OP_OFFLOAD_MIN_BATCH is '%s', expected a number; ignored",
+            text);
+        return 0ll;
     }();
     return n;
 }

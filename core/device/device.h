@@ -125,6 +125,9 @@ Result<Adopted> adopt_plugin(const LoadedPlugin& plugin);
 std::vector<ggml_backend_reg_t> registry_publish(
     std::vector<std::unique_ptr<ggml_backend_reg>> regs);
 
+// Warns about names of the setting `devices` that no registered device has.
+void registry_check_list();
+
 // Takes a registration out and closes its devices: TENON_E_BUSY while a stream, buffer or event of
 // it lives. The caller then owns it and calls shutdown.
 Result<std::unique_ptr<ggml_backend_reg>> registry_remove(ggml_backend_reg_t reg);

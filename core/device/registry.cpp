@@ -69,42 +69,23 @@ bool same_hardware(const ggml_backend_device& a, const ggml_backend_device& b) {
     return false;
 }
 
-// The names or addresses of a comma-separated setting.
-std::vector<std::string> list_setting(const char* key) {
-    std::vector<std::string> items;
-    const char* text = setting(key);
-    for (std::string_view rest = text ? text : ""; !rest.empty();) {
-        const size_t end = std::min(rest.find(','), rest.size());
-        std::string_view item = rest.substr(0, end);
-        while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
-        while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
-        if (!item.empty()) items.emplace_back(item);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return items;
+// Whether an item of the user's list, a name or an address, means this device.
+bool means(const std::string& item, const ggml_backend_device& device) {
+    return same_name(item.c_str(), device.name.c_str()) ||
+           (!device.device_id.empty() && same_name(item.c_str(), device.device_id.c_str()));
 }
 
 // Place of a device in the user's list, its length when the device is not in it.
 size_t place_in(const std::vector<std::string>& list, const ggml_backend_device& device) {
-    const auto is_meant = [&](const std::string& item) {
-        return same_name(item.c_str(), device.name.c_str()) ||
-               (!device.device_id.empty() && same_name(item.c_str(), device.device_id.c_str()));
-    };
-    return static_cast<size_t>(std::find_if(list.begin(), list.end(), is_meant) - list.begin());
+    const auto it = std::find_if(list.begin(), list.end(),
+                                 [&](const std::string& item) { return means(item, device); });
+    return static_cast<size_t>(it - list.begin());
 }
 
 std::string names_of(const std::vector<ggml_backend_dev_t>& devices) {
     std::string names;
     for (const auto* device : devices) names += (names.empty() ? "" : ", ") + device->name;
     return names.empty() ? "none" : names;
-}
-
-// A list that names none of the devices there are hides them all: most likely a spelling mistake.
-void warn_when_all_are_hidden(const RegistrySnapshot& shown,
-                              const std::vector<std::string>& wanted) {
-    if (wanted.empty() || !shown.devices.empty() || shown.hidden.empty()) return;
-    log(GGML_LOG_LEVEL_WARN, "TENON_DEVICES: no device is named '%s'; valid: %s",
-        wanted.front().c_str(), names_of(shown.hidden).c_str());
 }
 
 // Devices of this load in the order they will be shown.
@@ -132,8 +113,7 @@ std::string reason_to_hide(const ggml_backend_device& device,
     if (!wanted.empty() && place_in(wanted, device) == wanted.size()) {
         return "not in the list of devices (TENON_DEVICES)";
     }
-    const char* duplicates = setting("duplicates");
-    if (duplicates && std::string_view(duplicates) == "show") return {};
+    if (setting_says("duplicates", {"hide", "show"}, "show")) return {};
     for (const auto* other : shown) {
         if (same_hardware(device, *other)) return "the same hardware as " + other->name;
     }
@@ -159,7 +139,7 @@ const RegistrySnapshot& registry() {
 
 std::vector<ggml_backend_reg_t> registry_publish(
     std::vector<std::unique_ptr<ggml_backend_reg>> regs) {
-    const std::vector<std::string> wanted = list_setting("devices");
+    const std::vector<std::string> wanted = setting_list("devices");
     const auto load = sorted_devices(regs, wanted);
 
     const std::lock_guard lock(state().mutex);
@@ -168,7 +148,6 @@ std::vector<ggml_backend_reg_t> registry_publish(
         device->hidden_because = reason_to_hide(*device, next->devices, load, wanted);
         (device->hidden_because.empty() ? next->devices : next->hidden).push_back(device);
     }
-    warn_when_all_are_hidden(*next, wanted);
     std::vector<ggml_backend_reg_t> published;
     for (auto& reg : regs) {
         published.push_back(reg.get());
@@ -177,6 +156,20 @@ std::vector<ggml_backend_reg_t> registry_publish(
     }
     state().publish(std::move(next));
     return published;
+}
+
+void registry_check_list() {
+    const RegistrySnapshot& all = loaded_registry();
+    std::vector<ggml_backend_dev_t> devices = all.devices;
+    devices.insert(devices.end(), all.hidden.begin(), all.hidden.end());
+    if (devices.empty()) return;  // told elsewhere
+    for (const std::string& item : setting_list("devices")) {
+        const bool used = std::any_of(devices.begin(), devices.end(),
+                                      [&](const auto* device) { return means(item, *device); });
+        if (used) continue;
+        log_once(GGML_LOG_LEVEL_WARN, "TENON_DEVICES: no device is named '%s'; valid: %s",
+                 item.c_str(), names_of(devices).c_str());
+    }
 }
 
 Result<std::unique_ptr<ggml_backend_reg>> registry_remove(ggml_backend_reg_t reg) {

@@ -78,5 +78,25 @@ TEST_F(Devices, ListChoosesAndOrders) {
     EXPECT_EQ(none.warnings("no device is named 'fake77'; valid: fake"), 1u) << none.log_text();
 }
 
+TEST_F(Devices, UnknownNamesOfAListAreToldOnceAndTheOthersCount) {
+    put("gpus");
+    env_["TENON_DEVICES"] = "fake3,fake77, 0000:99:00.0 ,fake1";
+    const Outcome o = run({"all", "all", "devices", "log"});
+    EXPECT_EQ(o.devices(), (std::vector<std::string>{"fake3", "fake1"}));
+    EXPECT_EQ(o.warnings("no device is named 'fake77'; valid: fake3, fake1, fake0"), 1u)
+        << o.log_text();
+    EXPECT_EQ(o.warnings("no device is named '0000:99:00.0'; valid: "), 1u) << o.log_text();
+    EXPECT_EQ(o.warnings("no device"), 2u);
+}
+
+TEST_F(Devices, UnknownWordForDuplicatesIsToldAndTheDefaultCounts) {
+    put("gpus");
+    rename_plugin(put("same_gpu"), "portable", nullptr, "org.example.portable");
+    env_["TENON_DUPLICATES"] = "shwo";
+    const Outcome o = run();
+    EXPECT_EQ(o.devices().size(), 8u);
+    EXPECT_EQ(o.warnings("setting 'duplicates' is 'shwo'; valid: hide, show; hide is used"), 1u);
+}
+
 }  // namespace
 }  // namespace tenon::test

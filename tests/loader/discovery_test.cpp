@@ -23,6 +23,29 @@ TEST_F(Discovery, MissingDirectoryIsReportedAndNoError) {
     const Outcome o = run({"all", "directories", "devices", "log"});
     EXPECT_EQ(directory(o, root_ + "/nowhere")["state"], "missing");
     EXPECT_TRUE(o.devices().empty());
+    EXPECT_EQ(o.warnings("TENON_PLUGIN_PATH: directory " + root_ + "/nowhere: does not exist"), 1u)
+        << o.log_text();
+}
+
+TEST_F(Discovery, FileInThePlaceOfADirectoryIsCalledSo) {
+    const std::string file = put("good");
+    for (const char* variable : {"TENON_PLUGIN_PATH", "TENON_PLUGIN_ADD_PATH"}) {
+        env_.erase("TENON_PLUGIN_PATH");
+        env_[variable] = file;
+        const Outcome o = run({"all", "directories", "log"});
+        EXPECT_EQ(directory(o, file)["state"], "unreadable");
+        EXPECT_EQ(directory(o, file)["detail"], "is not a directory");
+        EXPECT_EQ(o.warnings(variable + (": directory " + file) + ": is not a directory"), 1u)
+            << o.log_text();
+    }
+    const Outcome o = run({"dir=" + file, "log"});
+    EXPECT_EQ(o.warnings("application: directory " + file + ": is not a directory"), 1u)
+        << o.log_text();
+}
+
+TEST_F(Discovery, DefaultPlacesThatDoNotExistAreNoWarning) {
+    env_.erase("TENON_PLUGIN_PATH");
+    EXPECT_EQ(run({"all", "log"}).warnings("directory"), 0u);
 }
 
 TEST_F(Discovery, UnreadableDirectoryIsReportedAndNoError) {
@@ -49,8 +72,8 @@ TEST_F(Discovery, RelativeAndEmptyEntriesAreSkippedWithAWarning) {
     env_["TENON_PLUGIN_PATH"] = "plugins::" + dir_;
     const Outcome o = run({"all", "report", "log", "directories"});
     EXPECT_EQ(o.state("good.so"), "loaded");
-    EXPECT_GE(o.warnings("entry 'plugins' skipped"), 1u);
-    EXPECT_GE(o.warnings("entry '' skipped"), 1u);
+    EXPECT_EQ(o.warnings("entry 'plugins' skipped"), 1u);  // although the places were listed too
+    EXPECT_EQ(o.warnings("entry '' skipped"), 1u);
     EXPECT_EQ(directory(o, "plugins")["state"], "relative");
 }
 
@@ -107,6 +130,25 @@ TEST_F(Discovery, RefusalOfTheBackendPathIsAnError) {
         }
     }
     FAIL() << "nothing logged";
+}
+
+TEST_F(Discovery, WarningsAreNotRepeatedByLaterLoads) {
+    put("good");
+    put("init_fails");
+    write_file(path("half.so"), std::string("\x7f"
+                                            "ELF",
+                                            4));
+    ::chmod(put("good", "open").c_str(), 0666);
+    env_["TENON_PLUGIN_PATH"] = "plugins:" + dir_ + ":" + root_ + "/nowhere";
+    env_["TENON_FAKE_VARIANT"] = "gigantic";
+    env_["TENON_DEVICES"] = "fake0,nobody";
+    const Outcome o = run({"scan", "all", "scan", "all", "directories", "log"});
+    std::map<std::string, int> times;
+    for (const Json& line : o.all("log")) {
+        if (line["level"] >= 3) ++times[line["text"]];
+    }
+    EXPECT_GE(times.size(), 6u) << o.log_text();
+    for (const auto& [text, n] : times) EXPECT_EQ(n, 1) << text;
 }
 
 TEST_F(Discovery, FilesAreTakenInByteOrderAndOnlySharedObjects) {

@@ -116,6 +116,20 @@ TEST_F(Variants, SelectReadmitsOrExcludes) {
     EXPECT_EQ(run().state("c.so"), "disabled");
 }
 
+TEST_F(Variants, FiltersThatMatchNothingAreToldOnceAndTheOthersCount) {
+    put_three();
+    env_["TENON_PLUGINS_DISABLE"] = "c.so,vulkan,vulkn";  // vulkan: ours, only not installed
+    env_["TENON_PLUGINS_SELECT"] = "a.so,vulkan";
+    const Outcome o = run({"all", "all", "report", "log"});
+    EXPECT_EQ(o.state("c.so"), "disabled");
+    EXPECT_EQ(o.warnings("TENON_PLUGINS_DISABLE: no plugin matches 'vulkn'; found: a.so (family "
+                         "fake), b.so (family fake), c.so (family fake)"),
+              1u)
+        << o.log_text();
+    EXPECT_EQ(o.warnings("TENON_PLUGINS_SELECT: no plugin matches 'vulkan'"), 1u);
+    EXPECT_EQ(o.warnings("no plugin matches"), 2u);
+}
+
 TEST_F(Variants, FamilyWithoutUsablePluginIsSaid) {
     put("init_fails");
     EXPECT_EQ(run().warnings("no usable plugin of family fake: v1 init-failed"), 1u);

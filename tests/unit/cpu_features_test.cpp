@@ -31,7 +31,7 @@ TEST(CpuFeatures, RemovingWhatIsThereRecordsWhy) {
     const uint64_t all = f.isa;
     for (const IsaBit& row : isa_bits()) {
         CpuFeatures g = f;
-        ASSERT_TRUE(remove_features(g, ("-" + std::string(row.name)).c_str()));
+        ASSERT_EQ(remove_features(g, ("-" + std::string(row.name)).c_str()), "");
         EXPECT_FALSE(g.has(row.bit));
         EXPECT_EQ(g.isa, all & ~detail::dependent_bits(row.bit));
         EXPECT_GE(g.n_masked, 1);
@@ -41,15 +41,24 @@ TEST(CpuFeatures, RemovingWhatIsThereRecordsWhy) {
 
 TEST(CpuFeatures, OnlyRemovalIsPossible) {
     CpuFeatures f;
-    for (const char* list : {"+avx2", "avx2", "-nonsense", "-avx2,x", "- avx2", "-"}) {
+    for (const char* list : {"+avx2", "avx2", "-nonsense", "- avx2", "-"}) {
         CpuFeatures g = f;
         g.isa = 1;
-        EXPECT_FALSE(remove_features(g, list)) << list;
+        EXPECT_EQ(remove_features(g, list), list);
         EXPECT_EQ(g.isa, 1u);
     }
-    EXPECT_TRUE(remove_features(f, ""));
+    EXPECT_EQ(remove_features(f, ""), "");
     EXPECT_EQ(f.isa, 0u);
     EXPECT_EQ(f.n_masked, 0);
+}
+
+TEST(CpuFeatures, StrangeEntriesAreNamedAndTheOthersCount) {
+    CpuFeatures f;
+    const IsaBit& known = isa_bits()[0];
+    f.isa = known.bit;
+    EXPECT_EQ(remove_features(f, ("-nonsense,-" + std::string(known.name) + ",,x").c_str()),
+              "-nonsense,x");
+    EXPECT_FALSE(f.has(known.bit));
 }
 
 #if defined(__x86_64__)
@@ -57,10 +66,10 @@ TEST(CpuFeatures, ExtensionsGoWithWhatTheyExtend) {
     CpuFeatures f;
     f.isa = TENON_X86_AVX | TENON_X86_AVX2 | TENON_X86_AVX512_CORE | TENON_X86_AVX512_VNNI |
             TENON_X86_FMA | TENON_X86_BMI2 | TENON_X86_AMX_INT8;
-    ASSERT_TRUE(remove_features(f, "-avx512_core,-amx_int8"));
+    ASSERT_EQ(remove_features(f, "-avx512_core,-amx_int8"), "");
     EXPECT_EQ(f.isa, uint64_t{TENON_X86_AVX | TENON_X86_AVX2 | TENON_X86_FMA | TENON_X86_BMI2});
     EXPECT_EQ(f.n_masked, 3);
-    ASSERT_TRUE(remove_features(f, "-avx"));
+    ASSERT_EQ(remove_features(f, "-avx"), "");
     EXPECT_EQ(f.isa, uint64_t{TENON_X86_BMI2});
 }
 

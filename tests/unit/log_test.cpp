@@ -81,6 +81,34 @@ TEST(Log, ErrorsAreLogged) {
     EXPECT_EQ(lines[0].text, "cannot read\n");
 }
 
+TEST(Log, ACallbackThatThrowsLosesItsLineOnly) {
+    int calls = 0;
+    ggml_log_set(
+        [](ggml_log_level, const char*, void* n) {
+            ++*static_cast<int*>(n);
+            throw 42;
+        },
+        &calls);
+    log(GGML_LOG_LEVEL_WARN, "one");
+    log_once(GGML_LOG_LEVEL_WARN, "two, thrown at");
+    // Inside guard(), which is noexcept: the error is the thread's message all the same.
+    EXPECT_EQ(guard<int>(-1, []() -> Result<int> { return fail(TENON_E_IO, "cannot write"); }), -1);
+    ggml_log_set(nullptr, nullptr);
+    EXPECT_EQ(calls, 3);
+    EXPECT_STREQ(tenon_last_error(), "cannot write");
+    tenon_clear_error();
+}
+
+TEST(Log, AComplaintIsMadeOnce) {
+    std::vector<Line> lines;
+    ggml_log_set(collect, &lines);
+    for (int i = 0; i < 3; ++i) log_once(GGML_LOG_LEVEL_WARN, "complaint %d", i / 2);
+    ggml_log_set(nullptr, nullptr);
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[0].text, "complaint 0\n");
+    EXPECT_EQ(lines[1].text, "complaint 1\n");
+}
+
 // The threshold is read once per process: each case runs in a process of its own.
 class LogDeathTest : public testing::Test {
 protected:
@@ -114,6 +142,17 @@ TEST_F(LogDeathTest, TheEnvironmentSetsTheThreshold) {
             log_all_and_exit();
         },
         testing::ExitedWithCode(0), "^a-warning\nan-error\nend\n$");
+}
+
+TEST_F(LogDeathTest, AMisspeltLevelIsNamedAndShowsWarnings) {
+    EXPECT_EXIT(
+        {
+            setenv("TENON_LOG", "warning", 1);
+            log_all_and_exit();
+        },
+        testing::ExitedWithCode(0),
+        "^TENON_LOG: no level is named 'warning'; valid: error, warn, info, debug\n"
+        "a-warning\nan-error\nend\n$");
 }
 
 TEST_F(LogDeathTest, DebugShowsEverything) {
