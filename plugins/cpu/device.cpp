@@ -1,6 +1,7 @@
 // The device, stream and plugin tables. The CPU has no buffer types of its own: it works in the
 // core's host memory.
 
+#include <cstdio>
 #include <new>
 
 #include "core/device/cpu_ext.h"
@@ -15,9 +16,9 @@
 struct tenon_plugin_ctx {
     const tenon_host* host;
     const tenon_ext_host_threads*
-        threads;       // NULL: the host has none, everything runs on one thread
-    uint32_t budget;   // threads that workspace is announced for
-    bool always_team;  // option: see GraphRunner
+        threads;      // NULL: the host has none, everything runs on one thread
+    uint32_t budget;  // threads that workspace is announced for
+    tenon::cpu::RunnerOptions runner;
     char processor[64];
     tenon_cpu_dot_row dot_rows[GGML_TYPE_COUNT];
     tenon_ext_cpu_dot dot_extension;
@@ -57,6 +58,23 @@ void fill_dot_rows(tenon_plugin_ctx& ctx) {
 }
 
 bool same(const char* a, const char* b) { return a && std::strcmp(a, b) == 0; }
+
+// An option that is on or off; anything else is said to be neither, and ignored.
+bool flag(const tenon_host* host, const char* key, bool otherwise) {
+    const char* value = TENON_HAS(host, tenon_host, option) ? host->option(host, key) : nullptr;
+    if (!value) return otherwise;
+    for (const char* yes : {"1", "on", "true", "yes"}) {
+        if (same(value, yes)) return true;
+    }
+    for (const char* no : {"0", "off", "false", "no"}) {
+        if (same(value, no)) return false;
+    }
+    char line[200];
+    std::snprintf(line, sizeof line, "option cpu.%s is '%.60s', expected on or off; %s is used",
+                  key, value, otherwise ? "on" : "off");
+    if (host->log) host->log(host, GGML_LOG_LEVEL_WARN, "cpu", line);
+    return otherwise;
+}
 
 // ---- stream -----------------------------------------------------------------------------------
 
@@ -176,8 +194,7 @@ constexpr tenon_device_vtbl kDeviceTable = {
 tenon_status device_stream_open(tenon_device* device, const tenon_open_params*, tenon_stream** out,
                                 tenon_error* error) {
     const tenon_plugin_ctx& ctx = *reinterpret_cast<Device*>(device)->ctx;
-    auto* stream =
-        new (std::nothrow) Stream{{&kStreamTable}, {ctx.host, ctx.threads, ctx.always_team}};
+    auto* stream = new (std::nothrow) Stream{{&kStreamTable}, {ctx.host, ctx.threads, ctx.runner}};
     if (!stream)
         return tenon_fail(error, TENON_E_NO_HOST_MEMORY, 0, nullptr, "no memory for a stream");
     *out = &stream->base;
@@ -200,9 +217,8 @@ tenon_status init(const tenon_host* host, const tenon_plugin_config*, tenon_plug
             static_cast<const tenon_ext_host_threads*>(host->extension(host, TENON_EXT_THREADS));
     }
     if (ctx->threads) ctx->budget = std::max(ctx->threads->budget(host), 1u);
-    if (TENON_HAS(host, tenon_host, option)) {
-        ctx->always_team = same(host->option(host, "always_team"), "1");
-    }
+    ctx->runner.always_team = flag(host, "always_team", false);
+    ctx->runner.fusion = flag(host, "fusion", true);
     fill_dot_rows(*ctx);
     processor_name(ctx->processor, sizeof ctx->processor);
     *out = ctx;

@@ -25,14 +25,13 @@ struct Run {
     Shared shared;
     bool cancelled = false;  // written by member 0
     bool stop = false;
-    uint32_t failed_node = 0;  // valid once shared.failed is set
 };
 
 void clear_counters(Shared& shared) {
     for (auto& counter : shared.next) counter.store(0, std::memory_order_relaxed);
 }
 
-void run_step(Run& run, const Step& step, int32_t ith, int32_t nth) {
+Task task_of(Run& run, int32_t ith, int32_t nth) {
     Task task;
     task.ith = ith;
     task.nth = nth;
@@ -41,7 +40,23 @@ void run_step(Run& run, const Step& step, int32_t ith, int32_t nth) {
     task.shared = &run.shared;
     task.team_barrier = &run.inside_node;
     task.reference = run.params.flags & TENON_RUN_REFERENCE;
+    return task;
+}
+
+void run_step(Run& run, const Step& step, int32_t ith, int32_t nth) {
+    Task task = task_of(run, ith, nth);
+    task.node = step.node;
     step.kernel->run(task, *run.graph.nodes[step.node]);
+}
+
+// Nodes that are computed together, or where their memory does not allow it one after the other.
+void run_together(Run& run, const Group& group, int32_t ith, int32_t nth) {
+    const FusedGroup& fused = run.plan.fused[static_cast<size_t>(group.fused)];
+    if (run_fused(fused, run.graph, task_of(run, ith, nth))) return;
+    for (uint32_t s = group.begin; s < group.end; ++s) {
+        run_step(run, run.plan.steps[s], ith, nth);
+        run.inside_node.wait(nth, [&] { clear_counters(run.shared); });
+    }
 }
 
 bool failed(const Run& run) { return run.shared.failed.load(std::memory_order_relaxed) != 0; }
@@ -55,27 +70,29 @@ void poll_cancel(Run& run) {
 // The nodes of a group that member 0 computes alone.
 void run_alone(Run& run, const Group& group) {
     for (uint32_t s = group.begin; s < group.end; ++s) {
-        const Step& step = run.plan.steps[s];
         clear_counters(run.shared);
-        run_step(run, step, 0, 1);
+        run_step(run, run.plan.steps[s], 0, 1);
         poll_cancel(run);
-        if (failed(run)) run.failed_node = step.node;
         if (failed(run) || run.cancelled) return;
     }
     clear_counters(run.shared);
 }
 
+void run_group(Run& run, const Group& group, int32_t ith, int32_t nth) {
+    if (ith >= nth) return;
+    if (group.fused < 0 && nth == 1) return run_alone(run, group);
+    if (group.fused >= 0) {
+        run_together(run, group, ith, nth);
+    } else {
+        run_step(run, run.plan.steps[group.begin], ith, nth);
+    }
+    if (ith == 0) poll_cancel(run);
+}
+
 void run_member(Run& run, int32_t member, int32_t members) {
     for (const Group& group : run.plan.groups) {
-        const int32_t nth = group.members < members ? group.members : members;
-        if (nth > 1) {
-            if (member < nth) run_step(run, run.plan.steps[group.begin], member, nth);
-            if (member == 0) poll_cancel(run);
-        } else if (member == 0) {
-            run_alone(run, group);
-        }
+        run_group(run, group, member, std::min(group.members, members));
         run.between_groups.wait(members, [&] {
-            if (nth > 1 && failed(run)) run.failed_node = run.plan.steps[group.begin].node;
             run.stop = failed(run) || run.cancelled;
             clear_counters(run.shared);
         });
@@ -94,40 +111,84 @@ tenon_status node_error(const tenon_host* host, const ggml_tensor& node, tenon_s
 
 }  // namespace
 
-tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
-                                    const tenon_run_params& params, tenon_error* error) {
-    plan.uid = 0;  // not found again until complete
+tenon_status GraphRunner::choose_steps(Plan& plan, const tenon_graph_view& graph,
+                                       const tenon_run_params& params, tenon_error* error) {
     plan.steps.clear();
-    plan.groups.clear();
-    const int32_t n_threads = params.team && threads_ ? std::max<int32_t>(params.n_threads, 1) : 1;
-    double saved_ns = 0;  // by the other members
     for (uint32_t i = 0; i < graph.n_nodes; ++i) {
         const ggml_tensor& node = *graph.nodes[i];
         if (tenon_is_view_op(node.op) || tenon_is_empty(&node)) continue;
         Verdict why;
         const Kernel* kernel = find_kernel(node, &why);
         if (!kernel) return node_error(host_, node, TENON_E_UNSUPPORTED, why.detail, error);
-
-        const double ns = cost_ns(*kernel, node);
-        int32_t members = ns < kNodeAloneNs && !always_team_ ? 1 : n_threads;
-        if (kernel->members) members = std::min(members, kernel->members(node, members));
-        if (kernel->workspace) {
-            while (members > 1 && kernel->workspace(node, members) > params.workspace_size)
-                --members;
-            if (kernel->workspace(node, members) > params.workspace_size) {
-                return node_error(host_, node, TENON_E_INVALID, "workspace is too small", error);
-            }
-        }
-        saved_ns += ns - ns / members;
-        const uint32_t step = static_cast<uint32_t>(plan.steps.size());
+        if (kernel->workspace && kernel->workspace(node, 1) > params.workspace_size)
+            return node_error(host_, node, TENON_E_INVALID, "workspace is too small", error);
         plan.steps.push_back({i, kernel});
-        if (members == 1 && !plan.groups.empty() && plan.groups.back().members == 1) {
-            plan.groups.back().end = step + 1;
-        } else {
-            plan.groups.push_back({step, step + 1, members});
+    }
+    return TENON_OK;
+}
+
+namespace {
+
+// Of `members`, those that a step has use and workspace for.
+int32_t fitting_members(const Step& step, const tenon_graph_view& graph,
+                        const tenon_run_params& params, int32_t members) {
+    const ggml_tensor& node = *graph.nodes[step.node];
+    if (step.kernel->members) members = std::min(members, step.kernel->members(node, members));
+    if (!step.kernel->workspace) return members;
+    while (members > 1 && step.kernel->workspace(node, members) > params.workspace_size) --members;
+    return members;
+}
+
+}  // namespace
+
+Group GraphRunner::choose_group(Plan& plan, const tenon_graph_view& graph, uint32_t begin,
+                                const tenon_run_params& params, int32_t n_threads, double& ns) {
+    Group group{begin, begin + 1, n_threads};
+    const auto rest = std::span<const Step>(plan.steps).subspan(begin);
+    FusedGroup fused;
+    if (plan.fusing && rest.size() > 1) {
+        const uint32_t n = fuse(graph, rest, {n_threads, options_.always_team}, fused);
+        if (n > 1) {
+            group.end = begin + n;
+            group.fused = static_cast<int32_t>(plan.fused.size());
+            plan.fused.push_back(fused);
         }
     }
-    plan.alone = saved_ns < kTeamSavesNs && !always_team_;
+    ns = 0;
+    for (const Step& step : rest.first(group.end - begin)) {
+        ns += cost_ns(*step.kernel, *graph.nodes[step.node]);
+        group.members = fitting_members(step, graph, params, group.members);
+    }
+    if (ns < kNodeAloneNs && !options_.always_team) group.members = 1;
+    return group;
+}
+
+tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
+                                    const tenon_run_params& params, tenon_error* error) {
+    plan.uid = 0;  // not found again until complete
+    plan.groups.clear();
+    plan.fused.clear();
+    plan.fusing = fuses(params);
+    if (const tenon_status status = choose_steps(plan, graph, params, error)) return status;
+    const int32_t n_threads =
+        params.team && threads_
+            ? static_cast<int32_t>(std::clamp<uint32_t>(params.n_threads, 1, 1 << 15))
+            : 1;
+    double saved_ns = 0;  // by the other members
+    for (uint32_t begin = 0; begin < plan.steps.size();) {
+        double ns;
+        const Group group = choose_group(plan, graph, begin, params, n_threads, ns);
+        saved_ns += ns - ns / group.members;
+        begin = group.end;
+        const bool alone = group.members == 1 && group.fused < 0;
+        if (alone && !plan.groups.empty() && plan.groups.back().members == 1 &&
+            plan.groups.back().fused < 0) {
+            plan.groups.back().end = group.end;
+        } else {
+            plan.groups.push_back(group);
+        }
+    }
+    plan.alone = n_threads == 1 || (saved_ns < kTeamSavesNs && !options_.always_team);
     plan.n_nodes = graph.n_nodes;
     plan.n_threads = params.n_threads;
     plan.workspace_size = params.workspace_size;
@@ -143,7 +204,7 @@ const Plan* GraphRunner::plan_for(const tenon_graph_view& graph, const tenon_run
         for (Plan& plan : plans_) {
             if (plan.uid == graph.uid && plan.n_nodes == graph.n_nodes &&
                 plan.n_threads == params.n_threads &&
-                plan.workspace_size == params.workspace_size) {
+                plan.workspace_size == params.workspace_size && plan.fusing == fuses(params)) {
                 plan.last_use = ++clock_;
                 return &plan;
             }
@@ -183,7 +244,7 @@ tenon_status GraphRunner::run(const tenon_graph_view& graph, const tenon_run_par
         } else {
             std::snprintf(text, sizeof text, "%s", s.failure);
         }
-        return node_error(host_, *graph.nodes[run.failed_node], status, text, error);
+        return node_error(host_, *graph.nodes[s.failed_node], status, text, error);
     }
     if (run.cancelled) return tenon_fail(error, TENON_E_CANCELLED, 0, nullptr, "run was cancelled");
     return TENON_OK;

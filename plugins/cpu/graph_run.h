@@ -4,21 +4,17 @@
 #include <cstdint>
 #include <vector>
 
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/fuse.h"
 #include "plugins/cpu/team.h"
 
 namespace tenon::cpu {
 
-// Consecutive nodes between two barriers: either one node for several members, or a run of small
-// nodes that member 0 computes alone.
+// Consecutive nodes between two barriers: one node for several members, a run of small nodes that
+// member 0 computes alone, or nodes that are computed together (fuse.h).
 struct Group {
     uint32_t begin, end;  // steps
     int32_t members;      // that compute it
-};
-
-struct Step {
-    uint32_t node;  // index in the graph
-    const Kernel* kernel;
+    int32_t fused = -1;   // in Plan::fused
 };
 
 // Everything about a graph that follows from topology, shapes, types and parameters.
@@ -27,23 +23,32 @@ struct Plan {
     uint32_t n_nodes = 0, n_threads = 0;
     uint64_t workspace_size = 0;
     uint64_t last_use = 0;
+    bool fusing = false;
     bool alone = true;  // not worth waking anybody
     std::vector<Step> steps;
     std::vector<Group> groups;
+    std::vector<FusedGroup> fused;
+};
+
+struct RunnerOptions {
+    bool always_team = false;  // every node on all members and fused, however small; for tests
+    bool fusion = true;        // nodes are computed together where they can be
 };
 
 // Runs the graphs of one stream. One caller at a time.
 class GraphRunner {
 public:
-    // `always_team`: every node on all members, however small; for tests of kernels.
     GraphRunner(const tenon_host* host, const tenon_ext_host_threads* threads,
-                bool always_team = false)
-        : host_(host), threads_(threads), always_team_(always_team) {}
+                RunnerOptions options = {})
+        : host_(host), threads_(threads), options_(options) {}
 
     tenon_status run(const tenon_graph_view& graph, const tenon_run_params& params,
                      tenon_error* error);
 
 private:
+    bool fuses(const tenon_run_params& params) const {
+        return options_.fusion && !(params.flags & TENON_RUN_REFERENCE);
+    }
     // The plan to use: an earlier one with this uid, or one made anew in the storage used longest
     // ago; graphs without uid have storage of their own. NULL: *error says why the graph cannot
     // run.
@@ -51,11 +56,16 @@ private:
                          tenon_error* error);
     tenon_status make_plan(Plan& plan, const tenon_graph_view& graph,
                            const tenon_run_params& params, tenon_error* error);
+    tenon_status choose_steps(Plan& plan, const tenon_graph_view& graph,
+                              const tenon_run_params& params, tenon_error* error);
+    // The group that starts at a step.
+    Group choose_group(Plan& plan, const tenon_graph_view& graph, uint32_t begin,
+                       const tenon_run_params& params, int32_t n_threads, double& ns);
 
     static constexpr int kPlans = 16;
     const tenon_host* host_;
     const tenon_ext_host_threads* threads_;
-    bool always_team_;
+    RunnerOptions options_;
     Plan plans_[kPlans];
     Plan unnamed_;  // graphs without uid
     uint64_t clock_ = 0;

@@ -99,7 +99,7 @@ protected:
     std::vector<char> workspace = std::vector<char>(1 << 20);
     tenon_run_params params{};
     tenon_error error{};
-    GraphRunner runner{&host, &threads};
+    GraphRunner runner{&host, &threads, {/*always_team=*/false, /*fusion=*/false}};
 };
 
 TEST_F(GraphRun, SmallGraphsWakeNobody) {
@@ -128,7 +128,7 @@ TEST_F(GraphRun, LargeNodesUseTheTeamAndSmallOnesBetweenThemDoNot) {
 }
 
 TEST_F(GraphRun, TheTeamCanBeAskedForEveryNode) {
-    GraphRunner always(&host, &threads, /*always_team=*/true);
+    GraphRunner always(&host, &threads, {/*always_team=*/true, /*fusion=*/false});
     Chain chain(5, 16);
     tenon_graph_view graph{};
     graph.struct_size = sizeof graph;

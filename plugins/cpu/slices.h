@@ -1,0 +1,56 @@
+// Tensors as runs of slices: where unit u of one lies, and whether another's unit u is there too.
+#pragma once
+
+#include <optional>
+
+#include "plugins/cpu/kernel.h"
+
+namespace tenon::cpu {
+
+// The dimension from which on `t` has `units` slices, at least `least`; nothing: there is none.
+inline std::optional<int> slice_dim(const ggml_tensor& t, int64_t units, int least) {
+    int64_t slices = 1;
+    for (int d = GGML_MAX_DIMS; d >= least; --d) {
+        if (d < GGML_MAX_DIMS) slices *= t.ne[d];
+        if (slices == units) return d;
+    }
+    return std::nullopt;
+}
+
+// Bytes from the first of the dimensions below d to their last.
+inline size_t span_below(const ggml_tensor& t, int d) {
+    const TypeSize size = type_size(t.type);
+    size_t bytes = size.block == 1 ? static_cast<size_t>(t.ne[0] - 1) * t.nb[0] + size.bytes
+                                   : row_bytes(t.type, t.ne[0]);
+    for (int k = 1; k < d; ++k) bytes += static_cast<size_t>(t.ne[k] - 1) * t.nb[k];
+    return bytes;
+}
+
+// Slices at a constant distance.
+struct Slices {
+    size_t stride = 0;  // 0: there is one
+    size_t span = 0;
+};
+inline std::optional<Slices> slices_of(const ggml_tensor& t, int d) {
+    Slices s;
+    s.span = span_below(t, d);
+    size_t next = 0;
+    for (int k = d; k < GGML_MAX_DIMS; ++k) {
+        if (t.ne[k] == 1) continue;
+        if (next == 0) s.stride = next = t.nb[k];
+        if (t.nb[k] != next) return std::nullopt;
+        next *= static_cast<size_t>(t.ne[k]);
+    }
+    return s;
+}
+
+// Whether no slice of a, the first of which starts at byte 0, meets another slice of b than its
+// own, where the first of b starts at byte `offset`.
+inline bool meet_own_slices_only(const Slices& a, const Slices& b, int64_t offset) {
+    if (a.stride == 0 && b.stride == 0) return true;
+    const auto stride = static_cast<int64_t>(a.stride);
+    return a.stride == b.stride && offset + static_cast<int64_t>(b.span) <= stride &&
+           static_cast<int64_t>(a.span) - offset <= stride;
+}
+
+}  // namespace tenon::cpu
