@@ -120,10 +120,18 @@ bool computes(const ggml_tensor& node) {
     return !tenon_is_view_op(node.op) && (node.flags & GGML_TENSOR_FLAG_COMPUTE) && !is_empty(node);
 }
 
+// Whether the application may look at what a node leaves behind: it gave the node memory itself,
+// instead of leaving that to an allocator of graphs, which gives it to others later.
+bool is_placed_by_application(const ggml_tensor& node) {
+    const ggml_backend_buffer* buffer = tenon_effective_buffer(&node);
+    return !buffer || buffer->head.usage != GGML_BACKEND_BUFFER_USAGE_COMPUTE;
+}
+
 int32_t use_count_of(const NodeList& list, size_t i) {
     const ggml_tensor* node = list.nodes[i];
-    if (node->flags & GGML_TENSOR_FLAG_OUTPUT) return -1;
+    if (node->flags & (GGML_TENSOR_FLAG_OUTPUT | GGML_TENSOR_FLAG_LOSS)) return -1;
     if (list.use_counts) return list.use_counts[i];
+    if (is_placed_by_application(*node)) return -1;
     if (!list.graph || !list.graph->use_counts) return -1;
     const ggml_hash_set& set = list.graph->visited_hash_set;
     const size_t slot = hash_find(set, node);

@@ -94,17 +94,32 @@ TEST_F(StreamTest, SkipsViewsUnflaggedAndEmptyNodes) {
 }
 
 TEST_F(StreamTest, RunsViewsOfAGraphWithTheUseCountsOfTheWhole) {
-    Chain chain;
-    ggml_tensor* other = ggml_set_name(ggml_sqr(chain.ctx.get(), chain.b), "other");
-    ggml_set_output(chain.c);
-    ggml_build_forward_expand(chain.graph, other);
-    ggml_cgraph part = graph_view(*chain.graph, 0, 2);
+    ggml_context_ptr ctx(ggml_init({1 << 20, nullptr, /*no_alloc=*/true}));
+    ggml_tensor* x = ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F32, 4);
+    ggml_set_input(x);
+    ggml_cgraph* graph = ggml_new_graph(ctx.get());
+    ggml_tensor* a = ggml_set_name(ggml_scale(ctx.get(), x, 2.0f), "a");
+    ggml_tensor* b = ggml_set_name(ggml_sqr(ctx.get(), a), "b");
+    ggml_tensor* c = ggml_set_name(ggml_add(ctx.get(), b, x), "c");
+    ggml_set_output(c);
+    ggml_build_forward_expand(graph, c);
+    ggml_build_forward_expand(graph, ggml_set_name(ggml_sqr(ctx.get(), b), "other"));
+    ggml_gallocr_ptr allocator(ggml_gallocr_new(ggml_backend_cpu_buffer_type()));
+    ASSERT_TRUE(ggml_gallocr_alloc_graph(allocator.get(), graph));
+
+    ggml_cgraph part = graph_view(*graph, 0, 2);
     EXPECT_EQ(ggml_backend_graph_compute(stream.get(), &part), GGML_STATUS_SUCCESS);
     EXPECT_EQ(cpu().ran, (std::vector<std::string>{"a", "b"}));
     EXPECT_EQ(cpu().last_use_counts, (std::vector<int32_t>{1, 2}));
-    part = graph_view(*chain.graph, 2, 4);
+    part = graph_view(*graph, 2, 4);
     EXPECT_EQ(ggml_backend_graph_compute(stream.get(), &part), GGML_STATUS_SUCCESS);
     EXPECT_EQ(cpu().last_use_counts, (std::vector<int32_t>{-1, 0}));  // c is observed outside
+}
+
+TEST_F(StreamTest, WhatTheApplicationGaveMemoryIsObservedOutside) {
+    Chain chain;
+    EXPECT_EQ(ggml_backend_graph_compute(stream.get(), chain.graph), GGML_STATUS_SUCCESS);
+    EXPECT_EQ(cpu().last_use_counts, (std::vector<int32_t>{-1, -1, -1}));
 }
 
 TEST_F(StreamTest, RefusedNodeFailsWithItsReason) {
