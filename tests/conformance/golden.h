@@ -53,7 +53,8 @@ std::vector<GoldenGraph> read_golden_ops(const std::string& path);
 // else.
 bool is_golden_ops(const std::string& path);
 
-// Computes every graph on `backend` and compares every recorded node.
+// Computes a graph on `backend` and compares every recorded node; then once more as it was
+// recorded, when only its outputs count.
 void run_golden_graph(ggml_backend_t backend, const GoldenGraph& graph, const OnResult& on_result);
 
 // The same in host memory, each node computed by `compute` in the recorded order: how the oracle is

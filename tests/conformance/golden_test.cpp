@@ -8,6 +8,7 @@
 
 #include "ggml-cpp.h"
 #include "tests/conformance/compare.h"
+#include "tests/conformance/devices.h"
 #include "tests/variant.h"
 
 namespace {
@@ -38,20 +39,34 @@ TEST(Selections, OutOfRangeInTheRecordIsAFailure) {
 
 class Golden : public testing::TestWithParam<std::string> {};
 
-TEST_P(Golden, ValuesAreReproduced) {
-    TENON_REQUIRE_VARIANT();
-    ggml_backend_ptr backend(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
-    ASSERT_TRUE(backend);
+void run_file(ggml_backend_t backend, const std::string& path) {
     size_t n = 0;
-    run_golden_file(backend.get(), GetParam(), [&](const GoldenResult& r) {
+    run_golden_file(backend, path, [&](const GoldenResult& r) {
         ++n;
         EXPECT_NE(r.outcome, Outcome::kFailed) << r.name << "(" << r.params << "): " << r.message;
-        if (is_golden_ops(GetParam()) && r.message != kWrongRecord) {
+        if (is_golden_ops(path) && r.message != kWrongRecord) {
             EXPECT_NE(r.outcome, Outcome::kSkipped)
                 << r.name << "(" << r.params << "): " << r.message;
         }
     });
     EXPECT_GT(n, 0u);
+}
+
+TEST_P(Golden, ValuesAreReproduced) {
+    TENON_REQUIRE_VARIANT();
+    ggml_backend_ptr backend(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
+    ASSERT_TRUE(backend);
+    run_file(backend.get(), GetParam());
+}
+
+// With reference kernels: no nodes computed at once, no shortcuts.
+TEST_P(Golden, ReferenceKernelsReproduceTheValues) {
+    TENON_REQUIRE_VARIANT();
+    if (!is_golden_ops(GetParam())) GTEST_SKIP() << "blocks of a type are computed by no stream";
+    ggml_backend_ptr backend(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
+    ASSERT_TRUE(backend);
+    use_reference_kernels(backend.get());
+    run_file(backend.get(), GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(all_files()), [](const auto& file) {

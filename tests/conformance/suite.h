@@ -51,23 +51,29 @@ public:
     // A view into the middle of a larger tensor: rows not adjacent, offset not zero.
     ggml_tensor* inset(ggml_type type, const Shape& shape, Fill fill = between(-1, 1));
 
+    // Makes `t` an output (ggml_set_output) that is compared like the node the case returns. Its
+    // nodes are computed before those of later outputs and of the returned node.
+    ggml_tensor* output(ggml_tensor* t);
+
     struct Leaf {
         ggml_tensor* tensor;
         Fill fill;
     };
     const std::vector<Leaf>& leaves() const { return leaves_; }
+    const std::vector<ggml_tensor*>& outputs() const { return outputs_; }
 
 private:
-    ggml_tensor* surrounded(ggml_type type, const Shape& shape, Fill fill);
     std::vector<Leaf> leaves_;
+    std::vector<ggml_tensor*> outputs_;
 };
 
 struct Case {
-    std::string op;      // "MUL_MAT", "UNARY:GELU"
+    std::string op;      // "MUL_MAT", "UNARY:GELU"; of a graph that devices may fuse "CHAIN:…"
     std::string params;  // "type=q4_0,ne=[64,5,4,3]": with the op, names the case
     double max_nmse = 1e-7;
     int64_t work = 0;  // multiply-adds, roughly; 0: the elements of the result
     std::function<ggml_tensor*(GraphMaker&)> build;  // the node to be compared
+    bool is_chain() const { return op.starts_with("CHAIN:"); }
 };
 
 // Collects the cases of a family.
@@ -95,6 +101,7 @@ void recurrent_cases(CaseList&);
 void train_cases(CaseList&);
 void window_cases(CaseList&);
 void custom_cases(CaseList&);
+void chain_cases(CaseList&);
 
 const std::vector<Case>& all_cases();
 
@@ -114,7 +121,8 @@ struct SuiteOptions {
     int stride = 1;
 };
 
-// One case on several devices, the oracle computed once. Results in the order of the devices.
+// One case on several devices, the oracle computed once. Results in the order of the devices. A
+// chain runs twice: every tensor in memory of its own, and in the memory the graph allocator plans.
 std::vector<CaseResult> run_case(const Case& c, std::span<const ggml_backend_t> devices,
                                  uint64_t seed);
 

@@ -1,4 +1,4 @@
-// Cases: functions of one element, gated units, and the chains that devices like to fuse.
+// Cases: functions of one element, gated units.
 
 #include "tests/conformance/cases/helpers.h"
 
@@ -169,98 +169,6 @@ void other_cases(CaseList& list) {
     }
 }
 
-// ---- chains -----------------------------------------------------------------------------------
-
-double chain_limit(ggml_type type) {
-    return type == GGML_TYPE_F32 ? 1e-7 : type == GGML_TYPE_F16 ? 5e-5 : 5e-3;
-}
-
-enum class Operand { kPacked, kPaddedRows, kHalf, kStrided, kBroadcast };
-constexpr const char* kOperandNames[] = {"packed", "padded", "half", "strided", "broadcast"};
-
-ggml_tensor* operand(GraphMaker& m, ggml_type type, const Shape& shape, Operand layout) {
-    switch (layout) {
-        case Operand::kPaddedRows:
-            return corner(m, type, shape, {2, 1, 1, 1});
-        case Operand::kHalf: {  // the second half of each row
-            ggml_tensor* t = m.leaf(type, {shape[0] * 2, shape[1], shape[2], shape[3]});
-            return ggml_view_4d(m.ctx, t, shape[0], shape[1], shape[2], shape[3], t->nb[1],
-                                t->nb[2], t->nb[3], shape[0] * t->nb[0]);
-        }
-        case Operand::kStrided:
-            return corner(m, type, shape, {1, 2, 1, 1});
-        case Operand::kBroadcast:
-            return m.leaf(type, {shape[0]});
-        default:
-            return m.leaf(type, shape);
-    }
-}
-
-// act(x) * y [+ z], with act(x) as either factor, and perhaps with another reader.
-void gate_cases(CaseList& list, ggml_unary_op op, ggml_type type) {
-    const std::string name = std::string("CHAIN:") + ggml_unary_op_name(op) + "_MUL";
-    for (int layout = 0; layout < 5; ++layout) {
-        for (const bool first : {true, false}) {
-            if (!first && layout == static_cast<int>(Operand::kBroadcast)) continue;
-            for (const char* then : {"", "ADD", "second reader"}) {
-                const Shape shape{128, 5, 2, 3};
-                list.add(
-                    {.op = name,
-                     .params = params("type", type, "layout", kOperandNames[layout], "first", first,
-                                      "then", then),
-                     .max_nmse = chain_limit(type),
-                     .build = [=](GraphMaker& m) {
-                         ggml_tensor* act = ggml_unary(m.ctx, m.leaf(type, shape), op);
-                         ggml_tensor* y = operand(m, type, shape, static_cast<Operand>(layout));
-                         ggml_tensor* product =
-                             first ? ggml_mul(m.ctx, act, y) : ggml_mul(m.ctx, y, act);
-                         if (!*then) return product;
-                         return ggml_add(m.ctx, product, *then == 'A' ? m.leaf(type, shape) : act);
-                     }});
-            }
-        }
-    }
-}
-
-void chain_cases(CaseList& list) {
-    for (const ggml_type type : kFloatTypes) {
-        for (const ggml_unary_op op : {GGML_UNARY_OP_SILU, GGML_UNARY_OP_SIGMOID,
-                                       GGML_UNARY_OP_SOFTPLUS, GGML_UNARY_OP_GELU}) {
-            gate_cases(list, op, type);
-        }
-        for (const Shape& shape : {Shape{128, 2, 2, 2}, Shape{5, 7, 11, 13}}) {
-            list.add({.op = "CHAIN:RELU_SQR",
-                      .params = params("type", type, "ne", shape),
-                      .build = [=](GraphMaker& m) {
-                          return ggml_sqr(m.ctx, ggml_relu(m.ctx, m.leaf(type, shape)));
-                      }});
-        }
-        // x + c*sin(a*x)^2
-        for (const Shape& shape :
-             {Shape{5, 7}, Shape{33, 32}, Shape{1025, 13}, Shape{128, 16}, Shape{256, 192},
-              Shape{64, 32, 2}, Shape{64, 32, 1, 2}, Shape{64, 32, 2, 3}}) {
-            list.add({.op = "CHAIN:SNAKE",
-                      .params = params("type", type, "ne", shape),
-                      .max_nmse = chain_limit(type),
-                      .build = [=](GraphMaker& m) {
-                          ggml_tensor* x = m.leaf(type, shape, between(-3.14159265f, 3.14159265f));
-                          ggml_tensor* a = m.f32({1, shape[1]});
-                          ggml_tensor* c = m.f32({1, shape[1]});
-                          ggml_tensor* s = ggml_sqr(m.ctx, ggml_sin(m.ctx, ggml_mul(m.ctx, x, a)));
-                          return ggml_add(m.ctx, x, ggml_mul(m.ctx, s, c));
-                      }});
-        }
-    }
-    for (const Shape& shape : {Shape{10, 10, 10, 10}, Shape{33, 3}}) {
-        list.add(
-            {.op = "CHAIN:SOFTCAP", .params = params("ne", shape), .build = [=](GraphMaker& m) {
-                 const float cap = 50.0f;
-                 ggml_tensor* x = ggml_scale(m.ctx, m.f32(shape, between(-90, 90)), 1 / cap);
-                 return ggml_scale(m.ctx, ggml_tanh(m.ctx, x), cap);
-             }});
-    }
-}
-
 }  // namespace
 
 void activation_cases(CaseList& list) {
@@ -275,7 +183,6 @@ void activation_cases(CaseList& list) {
     }
     limited_glu_cases(list);
     other_cases(list);
-    chain_cases(list);
 }
 
 }  // namespace tenon::conformance

@@ -132,7 +132,7 @@ constexpr Builder kAdd1 = ggml_add1, kAdd1Inplace = ggml_add1_inplace;
 
 void add1_cases(CaseList& list) {
     for (const ggml_type type : kFloatTypes) {
-        for (const ggml_type b : {type, GGML_TYPE_F32}) {
+        for (const ggml_type b : kFloatTypes) {
             for (const Shape& shape :
                  {Shape{10, 5, 4, 3}, Shape{33}, Shape{1, 1024}, Shape{0, 2}}) {
                 for (const bool inplace : {false, true}) {
@@ -148,13 +148,16 @@ void add1_cases(CaseList& list) {
         }
     }
     for (const ggml_type type : writable_types()) {
-        list.add({.op = "ADD1",
-                  .params = params("type", type),
-                  .max_nmse = 1e-3,  // sums a hair apart may round to neighbouring codes
-                  .build = [=](GraphMaker& m) {
-                      ggml_tensor* x = m.leaf(type, {512, 5, 2});
-                      return kAdd1(m.ctx, x, m.f32({1}, constant(0.25)));
-                  }});
+        for (const ggml_type b : kFloatTypes) {
+            if (b != GGML_TYPE_F32 && type != GGML_TYPE_Q4_0 && type != GGML_TYPE_Q6_K) continue;
+            list.add({.op = "ADD1",
+                      .params = params("type", type, "b", b),
+                      .max_nmse = 1e-3,  // sums a hair apart may round to neighbouring codes
+                      .build = [=](GraphMaker& m) {
+                          ggml_tensor* x = m.leaf(type, {512, 5, 2});
+                          return kAdd1(m.ctx, x, m.leaf(b, {1}, constant(0.25)));
+                      }});
+        }
     }
 }
 
@@ -220,7 +223,7 @@ void special_add_cases(CaseList& list) {
         }
     }
     for (const ggml_type type : kFloatTypes) {
-        for (const ggml_type b : {type, GGML_TYPE_F32}) {
+        for (const ggml_type b : kFloatTypes) {
             list.add({.op = "ADD_ID",
                       .params = params("type", type, "b", b),
                       .build = [=](GraphMaker& m) {

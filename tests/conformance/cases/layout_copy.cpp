@@ -131,15 +131,20 @@ void converting_copies(CaseList& list) {
         add_copy(list, {from, GGML_TYPE_I32, {256, 2, 3, 4}, {1, 0, 2, 3}});
     }
     for (const ggml_type from : quantized_types()) {
-        add_copy(list, {from, GGML_TYPE_F32, {256, 4, 4, 4}});
-        add_copy(list, {from, GGML_TYPE_F32, {256, 2, 3, 4}, {0, 2, 1, 3}});
+        for (const ggml_type to : kFloatTypes) {
+            add_copy(list, {from, to, {256, 4, 4, 4}});
+            add_copy(list, {from, to, {256, 2, 3, 4}, {0, 2, 1, 3}});
+        }
+        add_copy(list, {from, GGML_TYPE_F16, {256, 2, 3, 4}, {0, 1, 2, 3}, {1, 0, 2, 3}});
     }
     for (const ggml_type from : kFloatTypes) {
         for (const ggml_type to : kFloatTypes)
             add_copy(list, {from, to, {256, 2, 3, 4}, {1, 0, 2, 3}});
     }
-    add_copy(list, {GGML_TYPE_I32, GGML_TYPE_F32, {256, 2, 3, 4}});
-    add_copy(list, {GGML_TYPE_I32, GGML_TYPE_F32, {256, 2, 3, 4}, {1, 0, 2, 3}});
+    for (const ggml_type to : kFloatTypes) {
+        add_copy(list, {GGML_TYPE_I32, to, {256, 2, 3, 4}});
+        add_copy(list, {GGML_TYPE_I32, to, {256, 2, 3, 4}, {1, 0, 2, 3}});
+    }
     add_copy(list, {GGML_TYPE_F32, GGML_TYPE_Q4_0, {96}});
     add_copy(list, {GGML_TYPE_Q4_0, GGML_TYPE_F32, {96}});
 }

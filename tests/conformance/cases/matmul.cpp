@@ -162,16 +162,6 @@ void other_shapes(CaseList& list) {
 }
 
 void special_products(CaseList& list) {
-    list.add(
-        {.op = "MUL_MAT", .params = "o=3", .max_nmse = kProductError, .build = [](GraphMaker& m) {
-             const Product c{GGML_TYPE_F32, GGML_TYPE_F32, 16,           32, 32,
-                             {1, 1},        {1, 1},        {0, 1, 2, 3}, 64};
-             ggml_tensor* a = operand(m, c.a, {c.k, c.m}, c);
-             ggml_tensor* b = operand(m, c.b, {c.k, c.n}, c);
-             ggml_tensor* sum = ggml_mul_mat(m.ctx, a, b);
-             for (int i = 1; i < 3; ++i) sum = ggml_add(m.ctx, sum, ggml_mul_mat(m.ctx, a, b));
-             return sum;
-         }});
     for (const ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16}) {
         list.add({.op = "MUL_MAT",
                   .params = params("src_overlap", true, "type", type),

@@ -110,38 +110,12 @@ void layouts(CaseList& list) {
     });
 }
 
-// The layer around it: products with several weights, summed, and scaled per expert.
-void layers(CaseList& list) {
-    for (const ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_Q4_0, GGML_TYPE_MXFP4}) {
-        for (const bool mul : {false, true}) {
-            for (const int64_t n : {1, 32}) {
-                list.add({.op = "MUL_MAT_ID",
-                          .params = params("o", 3, "type", type, "mul", mul, "n", n),
-                          .max_nmse = 5e-4,
-                          .work = 3 * 64 * n * 64 * 4,
-                          .build = [=](GraphMaker& m) {
-                              ggml_tensor* ids = expert_ids(m, 16, 4, n);
-                              ggml_tensor* b = m.f32({64, 4, n});
-                              ggml_tensor* sum = nullptr;
-                              for (int i = 0; i < 3; ++i) {
-                                  ggml_tensor* d =
-                                      ggml_mul_mat_id(m.ctx, m.leaf(type, {64, 64, 16}), b, ids);
-                                  sum = sum ? ggml_add(m.ctx, sum, d) : d;
-                              }
-                              return mul ? ggml_mul(m.ctx, sum, m.f32({1, 4, n})) : sum;
-                          }});
-            }
-        }
-    }
-}
-
 }  // namespace
 
 void mul_mat_id_cases(CaseList& list) {
     grid(list);
     extremes(list);
     layouts(list);
-    layers(list);
 }
 
 }  // namespace tenon::conformance

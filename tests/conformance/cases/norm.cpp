@@ -1,4 +1,4 @@
-// Cases: normalisation, alone and in the chains that devices like to fuse.
+// Cases: normalisation.
 
 #include "tests/conformance/cases/helpers.h"
 
@@ -109,56 +109,6 @@ void group_norm_cases(CaseList& list) {
     }
 }
 
-// ---- chains -----------------------------------------------------------------------------------
-
-ggml_tensor* sum_of_leaves(GraphMaker& m, const Shape& shape, int n) {
-    ggml_tensor* x = m.f32(shape, between(-10, 10));
-    for (int i = 1; i < n; ++i) x = ggml_add(m.ctx, x, m.f32(shape, between(-10, 10)));
-    return x;
-}
-
-// A weight and a bias of [n,1,1,1], which the normalised tensor repeats.
-void chain_cases_of(CaseList& list, int64_t n, const Shape& repeats) {
-    const Shape shape{n * repeats[0], repeats[1], repeats[2], repeats[3]};
-    const auto scaled = [=](GraphMaker& m, ggml_tensor* x) {
-        return ggml_add(m.ctx, ggml_mul(m.ctx, x, m.f32({n})), m.f32({n}));
-    };
-    for (const int n_added : {1, 2, 3, 5}) {
-        list.add({.op = "CHAIN:RMS_NORM_MUL_ADD",
-                  .params = params("ne", shape, "repeats", repeats, "n_added", n_added),
-                  .build = [=](GraphMaker& m) {
-                      ggml_tensor* x = sum_of_leaves(m, shape, n_added);
-                      return scaled(m, ggml_rms_norm(m.ctx, x, 1e-6f));
-                  }});
-    }
-    list.add({.op = "CHAIN:NORM_MUL_ADD",
-              .params = params("ne", shape, "repeats", repeats),
-              .build = [=](GraphMaker& m) {
-                  return scaled(m, ggml_norm(m.ctx, sum_of_leaves(m, shape, 3), 1e-5f));
-              }});
-    list.add({.op = "CHAIN:ADD_RMS_NORM",
-              .params = params("ne", shape, "repeats", repeats),
-              .build = [=](GraphMaker& m) {
-                  return ggml_rms_norm(m.ctx, sum_of_leaves(m, shape, 2), 1e-6f);
-              }});
-}
-
-void chain_cases(CaseList& list) {
-    for (const int64_t n : {1, 64, 511, 1025, 8192, 16896}) {
-        for (const Shape& repeats : {Shape{1}, Shape{1, 2, 2, 2}, Shape{2, 3, 3, 4}})
-            chain_cases_of(list, n, repeats);
-    }
-    for (const Shape& shape : {Shape{9, 9, 128}, Shape{32, 4, 64, 2}}) {
-        list.add({.op = "CHAIN:GROUP_NORM_MUL_ADD",
-                  .params = params("ne", shape),
-                  .build = [=](GraphMaker& m) {
-                      ggml_tensor* x = ggml_group_norm(m.ctx, m.f32(shape), 4, 1e-5f);
-                      x = ggml_mul(m.ctx, x, m.f32({1, 1, shape[2]}));
-                      return ggml_add(m.ctx, x, m.f32({1, 1, shape[2]}));
-                  }});
-    }
-}
-
 }  // namespace
 
 void norm_cases(CaseList& list) {
@@ -169,7 +119,6 @@ void norm_cases(CaseList& list) {
     }
     rms_norm_back_cases(list);
     group_norm_cases(list);
-    chain_cases(list);
 }
 
 }  // namespace tenon::conformance

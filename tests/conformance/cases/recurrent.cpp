@@ -7,20 +7,50 @@
 namespace tenon::conformance {
 namespace {
 
+// Types of the sources of a node: all of one type, or only source number `only`.
+struct Types {
+    ggml_type type = GGML_TYPE_F32;
+    int only = -1;
+
+    ggml_type operator[](int i) const { return only < 0 || only == i ? type : GGML_TYPE_F32; }
+    std::string text() const {
+        if (type == GGML_TYPE_F32) return "";
+        return std::string(",type=") + ggml_type_name(type) +
+               (only < 0 ? "" : " in src" + std::to_string(only));
+    }
+};
+
+// The halves, in all of n sources and in each of them alone.
+std::vector<Types> half_types(int n) {
+    std::vector<Types> all;
+    for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_BF16}) {
+        for (int only = -1; only < n; ++only) all.push_back({type, only});
+    }
+    return all;
+}
+
 // ---- SSM_CONV, SSM_SCAN -----------------------------------------------------------------------
 
 void ssm_conv_cases(CaseList& list) {
-    const auto add = [&](int64_t width, int64_t inner, int64_t tokens, int64_t seqs, bool view) {
+    const auto add = [&](int64_t width, int64_t inner, int64_t tokens, int64_t seqs, bool view,
+                         const Types& types = {}) {
         list.add({.op = "SSM_CONV",
                   .params = params("width", width, "inner", inner, "tokens", tokens, "seqs", seqs,
-                                   "view", view),
+                                   "view", view) +
+                            types.text(),
                   .work = width * inner * tokens * seqs,
                   .build = [=](GraphMaker& m) {
                       const Shape x{width - 1 + tokens, inner, seqs};
-                      return ggml_ssm_conv(m.ctx, view ? m.inset(GGML_TYPE_F32, x) : m.f32(x),
-                                           m.f32({width, inner}));
+                      return ggml_ssm_conv(m.ctx, view ? m.inset(types[0], x) : m.leaf(types[0], x),
+                                           m.leaf(types[1], {width, inner}));
                   }});
     };
+    for (const Types& types : half_types(2)) {
+        for (const int64_t inner : {1, 17, 33}) {
+            for (const int64_t tokens : {1, 65}) add(4, inner, tokens, 2, tokens > 1, types);
+        }
+        add(17, 48, 131, 3, false, types);
+    }
     for (const int64_t width : {3, 4, 9}) {
         for (const int64_t inner : {1024, 1536, 2048}) {
             for (const auto& [tokens, seqs] :
@@ -45,39 +75,41 @@ struct Scan {
     int64_t slots = 1;
     float a_low = -1, a_high = -0.5f;
     bool per_element = false;  // A has a rate per element of the state
+    Types types = {};
 };
 
 void add_scan(CaseList& list, const Scan& c) {
-    list.add(
-        {.op = "SSM_SCAN",
-         .params = params("d_state", c.n, "head_dim", c.p, "n_head", c.h, "n_group", c.g,
-                          "n_seq_tokens", c.t, "n_seqs", c.s, "xbc_overlap", c.overlap, "K",
-                          c.slots, "a", c.a_low, "per_element", c.per_element),
-         .max_nmse = c.p > 1 ? 2e-7 : 1e-7,
-         .work = 4 * c.n * c.p * c.h * c.t * c.s,
-         .build = [=](GraphMaker& m) {
-             ggml_tensor* s = m.f32({c.n, c.p, c.h, c.s + 1});
-             ggml_tensor *x, *b, *c_in;
-             if (c.overlap) {  // one tensor, three ranges of sequences
-                 ggml_tensor* all = m.f32({c.n, c.h, c.t, 2 * c.s});
-                 const auto part = [&](int64_t first, int64_t n0, int64_t n1) {
-                     return ggml_view_4d(m.ctx, all, n0, n1, c.t, c.s, n0 * all->nb[0], all->nb[2],
-                                         all->nb[3], first * all->nb[3]);
-                 };
-                 b = part(0, c.n, c.g);
-                 x = part(1, c.p, c.h);
-                 c_in = part(2, c.n, c.g);
-             } else {
-                 x = m.f32({c.p, c.h, c.t, c.s});
-                 b = m.f32({c.n, c.g, c.t, c.s});
-                 c_in = m.f32({c.n, c.g, c.t, c.s});
-             }
-             ggml_tensor* dt = m.f32({c.h, c.t, c.s});
-             ggml_tensor* a = m.f32({c.per_element ? c.n : 1, c.h}, between(c.a_low, c.a_high));
-             ggml_tensor* ids =
-                 ggml_view_1d(m.ctx, m.leaf(GGML_TYPE_I32, {c.s + 1}, permutation()), c.s, 0);
-             return ggml_ssm_scan(m.ctx, s, x, dt, a, b, c_in, ids, c.slots);
-         }});
+    list.add({.op = "SSM_SCAN",
+              .params = params("d_state", c.n, "head_dim", c.p, "n_head", c.h, "n_group", c.g,
+                               "n_seq_tokens", c.t, "n_seqs", c.s, "xbc_overlap", c.overlap, "K",
+                               c.slots, "a", c.a_low, "per_element", c.per_element) +
+                        c.types.text(),
+              .max_nmse = c.p > 1 ? 2e-7 : 1e-7,
+              .work = 4 * c.n * c.p * c.h * c.t * c.s,
+              .build = [=](GraphMaker& m) {
+                  ggml_tensor* s = m.leaf(c.types[0], {c.n, c.p, c.h, c.s + 1});
+                  ggml_tensor *x, *b, *c_in;
+                  if (c.overlap) {  // one tensor, three ranges of sequences
+                      ggml_tensor* all = m.leaf(c.types[1], {c.n, c.h, c.t, 2 * c.s});
+                      const auto part = [&](int64_t first, int64_t n0, int64_t n1) {
+                          return ggml_view_4d(m.ctx, all, n0, n1, c.t, c.s, n0 * all->nb[0],
+                                              all->nb[2], all->nb[3], first * all->nb[3]);
+                      };
+                      b = part(0, c.n, c.g);
+                      x = part(1, c.p, c.h);
+                      c_in = part(2, c.n, c.g);
+                  } else {
+                      x = m.leaf(c.types[1], {c.p, c.h, c.t, c.s});
+                      b = m.leaf(c.types[4], {c.n, c.g, c.t, c.s});
+                      c_in = m.leaf(c.types[5], {c.n, c.g, c.t, c.s});
+                  }
+                  ggml_tensor* dt = m.leaf(c.types[2], {c.h, c.t, c.s});
+                  ggml_tensor* a = m.leaf(c.types[3], {c.per_element ? c.n : 1, c.h},
+                                          between(c.a_low, c.a_high));
+                  ggml_tensor* ids =
+                      ggml_view_1d(m.ctx, m.leaf(GGML_TYPE_I32, {c.s + 1}, permutation()), c.s, 0);
+                  return ggml_ssm_scan(m.ctx, s, x, dt, a, b, c_in, ids, c.slots);
+              }});
 }
 
 void ssm_scan_cases(CaseList& list) {
@@ -98,6 +130,29 @@ void ssm_scan_cases(CaseList& list) {
                     {.n = n, .p = p, .h = 6, .g = 3, .t = 5, .s = 2, .per_element = per_element});
             }
         }
+    }
+    for (const Types& types : half_types(6)) {
+        add_scan(list, {.n = 17,
+                        .p = 19,
+                        .h = 6,
+                        .g = 3,
+                        .t = 5,
+                        .s = 2,
+                        .per_element = true,
+                        .types = types});
+        add_scan(list, {.n = 64, .p = 33, .h = 4, .g = 2, .t = 7, .s = 3, .types = types});
+    }
+    for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_BF16}) {
+        add_scan(list, {.n = 32,
+                        .p = 32,
+                        .h = 4,
+                        .g = 4,
+                        .t = 6,
+                        .s = 2,
+                        .overlap = true,
+                        .slots = 3,
+                        .types = {type}});
+        add_scan(list, {.n = 128, .p = 64, .h = 16, .g = 2, .t = 32, .s = 2, .types = {type}});
     }
     for (const int64_t slots : {1, 2, 5})  // slow decay
         add_scan(list, {32, 8, 4, 2, 64, 2, false, slots, -0.01f, -0.001f});
@@ -149,32 +204,40 @@ const Heads kHeads[] = {{32, 64, 1, 1},   {32, 64, 1, 4}, {32, 64, 32, 1}, {32, 
                         {32, 64, 128, 4}, {1, 1, 3, 1},   {3, 5, 4, 2},    {2, 17, 3, 3},
                         {2, 33, 9, 1},    {5, 80, 2, 2},  {1, 128, 7, 1},  {2, 100, 5, 2}};
 
+void add_rwkv(CaseList& list, const Heads& c, const Types& types) {
+    const std::string text = params("head_count", c.count, "head_size", c.size, "n_seq_tokens",
+                                    c.tokens, "n_seqs", c.seqs) +
+                             types.text();
+    const int64_t work = 4 * c.size * c.size * c.count * c.tokens * c.seqs;
+    const Shape each{c.size, c.count, c.tokens * c.seqs};
+    const Shape states{c.size * c.size * c.count, c.seqs};
+    list.add({.op = "RWKV_WKV6", .params = text, .work = work, .build = [=](GraphMaker& m) {
+                  ggml_tensor *k = m.leaf(types[0], each), *v = m.leaf(types[1], each),
+                              *r = m.leaf(types[2], each);
+                  ggml_tensor* tf = m.leaf(types[3], {c.size, c.count});
+                  ggml_tensor *td = m.leaf(types[4], each), *state = m.leaf(types[5], states);
+                  return ggml_rwkv_wkv6(m.ctx, k, v, r, tf, td, state);
+              }});
+    list.add({.op = "RWKV_WKV7", .params = text, .work = work, .build = [=](GraphMaker& m) {
+                  ggml_tensor *r = m.leaf(types[0], each), *w = m.leaf(types[1], each),
+                              *k = m.leaf(types[2], each), *v = m.leaf(types[3], each);
+                  ggml_tensor* a = ggml_l2_norm(m.ctx, m.leaf(types[4], each), 1e-7f);
+                  ggml_tensor* b = ggml_l2_norm(m.ctx, m.leaf(types[5], each), 1e-7f);
+                  return ggml_rwkv_wkv7(m.ctx, r, w, k, v, a, b, m.leaf(types[6], states));
+              }});
+    list.add({.op = "GATED_LINEAR_ATTN", .params = text, .work = work, .build = [=](GraphMaker& m) {
+                  ggml_tensor *k = m.leaf(types[0], each), *v = m.leaf(types[1], each),
+                              *q = m.leaf(types[2], each), *g = m.leaf(types[3], each);
+                  return ggml_gated_linear_attn(m.ctx, k, v, q, g, m.leaf(types[4], states),
+                                                1 / std::sqrt(static_cast<float>(c.size)));
+              }});
+}
+
 void rwkv_cases(CaseList& list) {
-    for (const Heads& c : kHeads) {
-        const std::string text = params("head_count", c.count, "head_size", c.size, "n_seq_tokens",
-                                        c.tokens, "n_seqs", c.seqs);
-        const int64_t work = 4 * c.size * c.size * c.count * c.tokens * c.seqs;
-        const Shape each{c.size, c.count, c.tokens * c.seqs};
-        const Shape states{c.size * c.size * c.count, c.seqs};
-        list.add({.op = "RWKV_WKV6", .params = text, .work = work, .build = [=](GraphMaker& m) {
-                      ggml_tensor *k = m.f32(each), *v = m.f32(each), *r = m.f32(each);
-                      ggml_tensor* tf = m.f32({c.size, c.count});
-                      ggml_tensor *td = m.f32(each), *state = m.f32(states);
-                      return ggml_rwkv_wkv6(m.ctx, k, v, r, tf, td, state);
-                  }});
-        list.add({.op = "RWKV_WKV7", .params = text, .work = work, .build = [=](GraphMaker& m) {
-                      ggml_tensor *r = m.f32(each), *w = m.f32(each), *k = m.f32(each),
-                                  *v = m.f32(each);
-                      ggml_tensor* a = ggml_l2_norm(m.ctx, m.f32(each), 1e-7f);
-                      ggml_tensor* b = ggml_l2_norm(m.ctx, m.f32(each), 1e-7f);
-                      return ggml_rwkv_wkv7(m.ctx, r, w, k, v, a, b, m.f32(states));
-                  }});
-        list.add(
-            {.op = "GATED_LINEAR_ATTN", .params = text, .work = work, .build = [=](GraphMaker& m) {
-                 ggml_tensor *k = m.f32(each), *v = m.f32(each), *q = m.f32(each), *g = m.f32(each);
-                 return ggml_gated_linear_attn(m.ctx, k, v, q, g, m.f32(states),
-                                               1 / std::sqrt(static_cast<float>(c.size)));
-             }});
+    for (const Heads& c : kHeads) add_rwkv(list, c, {});
+    for (const Types& types : half_types(7)) {
+        add_rwkv(list, {3, 33, 4, 2}, types);
+        if (types.only < 0) add_rwkv(list, {4, 64, 32, 2}, types);
     }
 }
 

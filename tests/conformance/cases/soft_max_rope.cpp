@@ -14,6 +14,7 @@ struct Soft {
     ggml_type mask_type = GGML_TYPE_F32;
     float scale = 1, max_bias = 0;
     bool inplace = false;
+    ggml_type type = GGML_TYPE_F32;
 };
 
 void add(CaseList& list, const Soft& c) {
@@ -21,11 +22,11 @@ void add(CaseList& list, const Soft& c) {
     list.add({.op = "SOFT_MAX",
               .params = params("ne", c.ne, "mask", c.mask, "sinks", c.sinks, "m_prec", c.mask_type,
                                "nr2", c.nr2, "nr3", c.nr3, "scale", c.scale, "max_bias", c.max_bias,
-                               "inplace", c.inplace),
-              .max_nmse = 1e-6,
+                               "inplace", c.inplace, "type", c.type),
+              .max_nmse = c.type == GGML_TYPE_BF16 ? 1e-5 : 1e-6,
               .work = 4 * shape.size(),
               .build = [=](GraphMaker& m) {
-                  ggml_tensor* a = m.f32(shape);
+                  ggml_tensor* a = m.leaf(c.type, shape);
                   ggml_tensor* mask = c.mask ? m.leaf(c.mask_type, c.ne) : nullptr;
                   ggml_tensor* sinks = c.sinks ? m.f32({shape[2]}) : nullptr;
                   ggml_tensor* d = (c.inplace ? ggml_soft_max_ext_inplace : ggml_soft_max_ext)(
@@ -85,18 +86,49 @@ void soft_max_singles(CaseList& list) {
     }
 }
 
+void soft_max_halves(CaseList& list) {
+    for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_BF16}) {
+        for (const Shape& ne :
+             {Shape{1, 5}, Shape{15, 16, 4}, Shape{1023, 3, 6, 2}, Shape{200001, 2}, Shape{0, 4}}) {
+            for (const bool inplace : {false, true}) {
+                add(list, {.ne = ne, .inplace = inplace, .type = type});
+                for (const ggml_type mask : {GGML_TYPE_F32, GGML_TYPE_F16}) {
+                    add(list, {.ne = ne,
+                               .nr2 = 2,
+                               .mask = true,
+                               .sinks = true,
+                               .mask_type = mask,
+                               .scale = 0.1f,
+                               .max_bias = 8,
+                               .inplace = inplace,
+                               .type = type});
+                }
+            }
+        }
+    }
+}
+
 void soft_max_back(CaseList& list) {
     using Build = ggml_tensor* (*)(ggml_context*, ggml_tensor*, ggml_tensor*, float, float);
-    const auto add_back = [&](ggml_type type, const Shape& ne, float scale, const char* name,
-                              Build build) {
+    const auto add_types = [&](ggml_type type, ggml_type y, const Shape& ne, float scale,
+                               const std::string& name, Build build) {
         list.add({.op = "SOFT_MAX_BACK",
                   .params = params("type", type, "ne", ne, "scale", scale) + name,
                   .max_nmse = type == GGML_TYPE_F32 ? 1e-7 : 1e-5,
                   .work = 4 * ne.size(),
                   .build = [=](GraphMaker& m) {
-                      return build(m.ctx, m.leaf(type, ne), m.leaf(type, ne), scale, 0.0f);
+                      return build(m.ctx, m.leaf(type, ne), m.leaf(y, ne), scale, 0.0f);
                   }});
     };
+    const auto add_back = [&](ggml_type type, const Shape& ne, float scale, const char* name,
+                              Build build) { add_types(type, type, ne, scale, name, build); };
+    for (const ggml_type type : kFloatTypes) {
+        for (const ggml_type y : kFloatTypes) {
+            if (y == type) continue;
+            add_types(type, y, {33, 5, 2}, 0.1f, std::string(",y=") + ggml_type_name(y),
+                      ggml_soft_max_ext_back);
+        }
+    }
     std::vector<Shape> shapes;
     for (const auto& [n, rows] : {std::pair<int64_t, int64_t>(16, 16),
                                   {15, 15},
@@ -280,6 +312,7 @@ void rope_inplace(CaseList& list) {
 void soft_max_cases(CaseList& list) {
     soft_max_grid(list);
     soft_max_singles(list);
+    soft_max_halves(list);
     soft_max_back(list);
 }
 

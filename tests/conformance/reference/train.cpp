@@ -38,12 +38,25 @@ void cross_entropy_loss_back(const ggml_tensor& node, Result& out) {
         out.v[i] = (std::exp(a.v[i]) - b.v[i]) * gradient.v[0] / rows_of(a);
 }
 
-// Stores new values of a source that the op updates; f32, any strides.
+// Stores new values of a source that the op updates, rounded to its type; any strides.
 void update(const ggml_tensor& t, const Values& values) {
     for_each_index(values, [&](int64_t i0, int64_t i1, int64_t i2, int64_t i3) {
         char* p =
             static_cast<char*>(t.data) + i0 * t.nb[0] + i1 * t.nb[1] + i2 * t.nb[2] + i3 * t.nb[3];
-        *reinterpret_cast<float*>(p) = static_cast<float>(values(i0, i1, i2, i3));
+        const auto x = static_cast<float>(values(i0, i1, i2, i3));
+        switch (t.type) {
+            case GGML_TYPE_F32:
+                *reinterpret_cast<float*>(p) = x;
+                break;
+            case GGML_TYPE_F16:
+                *reinterpret_cast<ggml_fp16_t*>(p) = ggml_fp32_to_fp16(x);
+                break;
+            case GGML_TYPE_BF16:
+                *reinterpret_cast<ggml_bf16_t*>(p) = ggml_fp32_to_bf16(x);
+                break;
+            default:
+                throw std::runtime_error("the updated source is neither f32, f16 nor bf16");
+        }
     });
 }
 
