@@ -1,7 +1,7 @@
 // The C functions of tenon.h about devices: what the plugin said of them, and questions to them.
 
 #include "core/base/cpu_features.h"
-#include "core/device/device.h"
+#include "core/device/plugin_adapter.h"
 #include "loader/c_api.h"
 #include "loader/text.h"
 #include "tenon/tenon.h"
@@ -29,13 +29,10 @@ tenon_status tenon_device_memory(ggml_backend_dev_t device, tenon_memory_info* o
         if (!device || !out) return null_device();
         auto handle = open_device(device);
         if (!handle) return handle.error();
-        tenon_error error{};
-        error.struct_size = sizeof error;
-        const tenon_status status = (*handle)->v->memory(*handle, out, &error);
+        PluginError error;
+        const tenon_status status = call_plugin(error, (*handle)->v->memory, *handle, out);
         if (status == TENON_OK) return {};
-        error.message[sizeof error.message - 1] = 0;
-        return fail(status, "memory of %s: %s", device->name.c_str(),
-                    error.message[0] ? error.message : status_text(status));
+        return error.as_error(status, device->name.c_str(), "cannot tell its memory");
     });
 }
 
@@ -50,11 +47,7 @@ bool tenon_device_buffer_type(ggml_backend_dev_t device, size_t index, tenon_buf
 bool tenon_device_has_extension(ggml_backend_dev_t device, const char* id) {
     return guard<bool>(false, [&] {
         if (!device || !id) return false;
-        auto handle = open_device(device);
-        if (handle && (*handle)->v->extension && (*handle)->v->extension(*handle, id)) return true;
-        const ggml_backend_reg* reg = device->reg;
-        return handle && reg && reg->table && reg->table->extension &&
-               reg->table->extension(reg->ctx, id) != nullptr;
+        return device_extension(*device, id) || (device->reg && plugin_extension(*device->reg, id));
     });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/log.h"
+#include "core/device/plugin_call.h"
 #include "loader/negotiate.h"
 #include "loader/pipeline.h"
 #include "loader/settings.h"
@@ -262,9 +263,8 @@ Result<ggml_backend_reg_t> Loader::load_entry(tenon_plugin_entry_fn entry) {
     Candidate* candidate = fresh.get();
     candidate->report.origin = "linked-in";
     candidate->order = next_order_++;
-    tenon_error error{};
-    error.struct_size = sizeof error;
-    const tenon_status status = entry(host_table("builtin"), &candidate->table, &error);
+    PluginError error;
+    const tenon_status status = call_plugin(error, entry, host_table("builtin"), &candidate->table);
     if (status != TENON_OK || !candidate->table) {
         error.message[sizeof error.message - 1] = 0;
         return fail(status == TENON_OK ? TENON_E_INVALID : status, "entry-failed: built in: %s",
@@ -309,7 +309,7 @@ Result<void> Loader::unload(ggml_backend_reg_t reg) {
         auto removed = registry_remove(reg);
         if (!removed) return removed.error();
         (*removed).reset();  // before shutdown: it may close devices
-        candidate->table->shutdown(candidate->ctx);
+        shut_down(*candidate);
         candidate->library.close();  // unmaps only what is UNLOADABLE
         candidate->table = nullptr;
         candidate->ctx = nullptr;

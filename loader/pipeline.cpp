@@ -10,6 +10,7 @@
 
 #include "core/base/log.h"
 #include "core/base/os.h"
+#include "core/device/plugin_call.h"
 #include "loader/negotiate.h"
 #include "loader/note.h"
 #include "loader/settings.h"
@@ -17,12 +18,6 @@
 
 namespace tenon {
 namespace {
-
-tenon_error empty_error() {
-    tenon_error error{};
-    error.struct_size = sizeof error;
-    return error;
-}
 
 // What a plugin said about a failure, for people; never empty.
 std::string error_text(tenon_error& error, tenon_status code) {
@@ -156,9 +151,10 @@ bool enter(Candidate* candidate) {
         candidate->refuse(kStepEntry, {"no-entry", "no symbol " TENON_PLUGIN_ENTRY_NAME});
         return false;
     }
-    tenon_error error = empty_error();
+    PluginError error;
     const auto entry = reinterpret_cast<tenon_plugin_entry_fn>(symbol);
-    const tenon_status status = entry(host_table(candidate->family()), &candidate->table, &error);
+    const tenon_status status =
+        call_plugin(error, entry, host_table(candidate->family()), &candidate->table);
     if (status != TENON_OK) {
         candidate->refuse(kStepEntry, {"entry-failed", error_text(error, status)});
         return false;
@@ -169,8 +165,9 @@ bool enter(Candidate* candidate) {
 
 // Step 12: a veto, not a vote.
 bool ask_score(Candidate* candidate) {
-    tenon_error error = empty_error();
-    const int32_t score = candidate->table->score(host_table(candidate->family()), &error);
+    PluginError error;
+    const int32_t score =
+        call_plugin_or(error, 0, candidate->table->score, host_table(candidate->family()));
     if (score == 0) {
         candidate->refuse(kStepScore, {"score-zero", error_text(error, TENON_E_UNSUPPORTED)});
         return false;
@@ -187,9 +184,10 @@ bool init(Candidate* candidate) {
     config.struct_size = sizeof config;
     config.serial = candidate->serial;
     config.path = candidate->path.c_str();
-    tenon_error error = empty_error();
+    PluginError error;
     const tenon_status status =
-        candidate->table->init(host_table(candidate->family()), &config, &candidate->ctx, &error);
+        call_plugin(error, candidate->table->init, host_table(candidate->family()),
+                    static_cast<const tenon_plugin_config*>(&config), &candidate->ctx);
     if (status == TENON_OK) {
         candidate->pass(kStepInit);
         return true;
@@ -219,7 +217,7 @@ bool adopt(Candidate* candidate) {
     plugin.note_flags = candidate->report.note.flags;
     auto adopted = adopt_plugin(plugin);
     if (!adopted) {
-        candidate->table->shutdown(candidate->ctx);
+        shut_down(*candidate);
         candidate->refuse(kStepDevices, {"init-failed", adopted.error().text});
         return false;
     }
@@ -236,6 +234,10 @@ bool adopt(Candidate* candidate) {
 }
 
 }  // namespace
+
+void shut_down(const Candidate& candidate) {
+    tell_plugin(candidate.name().c_str(), "shutdown", candidate.table->shutdown, candidate.ctx);
+}
 
 bool matches_candidate(const std::string& globs, const Candidate& candidate) {
     return matches_any(globs, candidate.report.note.id) || matches_any(globs, candidate.family()) ||

@@ -20,6 +20,9 @@ bool matches_candidate(const std::string& globs, const Candidate& candidate);
 // looking at the file once more when it changed on disk meanwhile.
 bool bring_up(Candidate* candidate, const TrustContext& trust);
 
+// Ends what init began.
+void shut_down(const Candidate& candidate);
+
 // Steps 11 to 14 for a table that is there already.
 bool start_plugin(Candidate* candidate);
 

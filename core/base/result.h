@@ -73,6 +73,20 @@ private:
     bool ok_ = true;
 };
 
+// Calls a function of the application in the middle of our work. What it throws becomes an Error
+// that names it: "the evaluation callback threw an exception: bad luck".
+template <class Function, class... Arguments>
+auto call_application(const char* what, Function&& function, Arguments... arguments) noexcept
+    -> Result<std::invoke_result_t<Function, Arguments...>> {
+    try {
+        return function(arguments...);
+    } catch (const std::exception& e) {
+        return fail(TENON_E_INTERNAL, "%s threw an exception: %s", what, e.what());
+    } catch (...) {
+        return fail(TENON_E_INTERNAL, "%s threw an exception", what);
+    }
+}
+
 // Runs `body` at a C boundary. Errors and exceptions become the thread's message and the value
 // `failed`, which is what the API documents for failure. `body` returns T, Result<T> or void.
 template <class T, class Body>

@@ -51,7 +51,10 @@ namespace {
 void release(ggml_backend_buffer& buffer) {
     for (auto* part : buffer.parts) ggml_backend_buffer_free(part);
     if (buffer.head.buffer) {
-        if (may_enter(*buffer.type->device->reg)) buffer.head.buffer->v->free(buffer.head.buffer);
+        tenon_buffer* handle = buffer.head.buffer;
+        if (may_enter(*buffer.type->device->reg)) {
+            tell_plugin(buffer.type->name.c_str(), "free", handle->v->free, handle);
+        }
     } else if (!buffer.wrapped && is_core_memory(buffer)) {
         os::free_aligned(buffer.head.base, buffer.head.size, kHostAlignment);
     }
@@ -136,7 +139,7 @@ Result<void> clear(ggml_backend_buffer* buffer, uint8_t value) {
     if (tenon_buffer* handle = buffer->head.buffer) {
         if (auto ok = may_enter(*buffer->type->device->reg); !ok) return ok;
         PluginError error;
-        const tenon_status status = handle->v->clear(handle, value, &error);
+        const tenon_status status = call_plugin(error, handle->v->clear, handle, value);
         if (status == TENON_OK) return {};
         return error.as_error(status, buffer->type->name.c_str(), "cannot clear a buffer");
     }
@@ -148,13 +151,15 @@ void set_usage(ggml_backend_buffer& buffer, uint32_t usage) {
     buffer.head.usage = usage;
     for (auto* part : buffer.parts) set_usage(*part, usage);
     tenon_buffer* handle = buffer.head.buffer;
-    if (handle && handle->v->set_usage) handle->v->set_usage(handle, usage);
+    if (!handle || !handle->v->set_usage) return;
+    tell_plugin(buffer.type->name.c_str(), "set_usage", handle->v->set_usage, handle, usage);
 }
 
 void reset(ggml_backend_buffer& buffer) {
     for (auto* part : buffer.parts) reset(*part);
     tenon_buffer* handle = buffer.head.buffer;
-    if (handle && handle->v->reset) handle->v->reset(handle);
+    if (!handle || !handle->v->reset) return;
+    tell_plugin(buffer.type->name.c_str(), "reset", handle->v->reset, handle);
 }
 
 }  // namespace
@@ -164,8 +169,9 @@ size_t alloc_size(ggml_backend_buffer_type_t buft, const ggml_tensor* tensor) {
     const ggml_backend_device* device = buft->device;
     if (!device || !device->handle || !device->handle->v->tensor_bytes) return natural;
     // Less than the tensor has would be a bug of the plugin; its tensors then stay readable.
-    return std::max<size_t>(natural,
-                            device->handle->v->tensor_bytes(device->handle, buft->index, tensor));
+    return std::max<size_t>(natural, ask_plugin<uint64_t>(buft->name.c_str(), "tensor_bytes", 0,
+                                                          device->handle->v->tensor_bytes,
+                                                          device->handle, buft->index, tensor));
 }
 
 }  // namespace tenon

@@ -75,7 +75,8 @@ Result<void> copy_ends(const End& src, const End& dst) {
     if (handle->v->tensor_copy) {
         if (auto ok = may_enter(*dst.buffer->type->device->reg); !ok) return ok;
         PluginError error;
-        const tenon_status status = handle->v->tensor_copy(handle, src.tensor, &target, &error);
+        const tenon_status status =
+            call_plugin(error, handle->v->tensor_copy, handle, src.tensor, &target);
         if (status == TENON_OK) return {};
         if (status != TENON_E_UNSUPPORTED) {
             return error.as_error(status, target.name, "cannot copy data");
@@ -106,8 +107,9 @@ Result<bool> queue_set(ggml_backend& from, ggml_backend& to, const End& src, con
     }
     const tenon_region region = src.all().region();
     PluginError error;
-    const tenon_status status = v->tensor_set(to.handle, const_cast<ggml_tensor*>(dst.tensor),
-                                              src.tensor->data, &region, &error);
+    const tenon_status status =
+        call_plugin(error, v->tensor_set, to.handle, const_cast<ggml_tensor*>(dst.tensor),
+                    src.tensor->data, &region);
     if (status != TENON_OK) return error.as_error(status, dst.tensor->name, "cannot write data");
     if (one_queue) return true;
     if (auto ok = wait_before_host_access(from, to); !ok) return ok.error();
@@ -125,7 +127,7 @@ Result<bool> queue_get(ggml_backend& from, ggml_backend& to, const End& src, con
     const tenon_region region = src.all().region();
     PluginError error;
     const tenon_status status =
-        v->tensor_get(from.handle, src.tensor, dst.tensor->data, &region, &error);
+        call_plugin(error, v->tensor_get, from.handle, src.tensor, dst.tensor->data, &region);
     if (status != TENON_OK) return error.as_error(status, src.tensor->name, "cannot read data");
     if (one_queue) return true;
     if (auto ok = wait_before_host_access(to, from); !ok) return ok.error();
@@ -138,8 +140,8 @@ Result<bool> queue_copy(ggml_backend& from, ggml_backend& to, const End& src, co
     if (from.device->reg != to.device->reg || !is_on(src, from) || !is_on(dst, to)) return false;
     if (!v->tensor_copy) return false;
     PluginError error;
-    const tenon_status status = v->tensor_copy(to.handle, from.handle, src.tensor,
-                                               const_cast<ggml_tensor*>(dst.tensor), &error);
+    const tenon_status status = call_plugin(error, v->tensor_copy, to.handle, from.handle,
+                                            src.tensor, const_cast<ggml_tensor*>(dst.tensor));
     if (status == TENON_OK) return true;
     if (status == TENON_E_UNSUPPORTED) return false;
     return error.as_error(status, dst.tensor->name, "cannot copy data");

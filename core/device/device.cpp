@@ -29,7 +29,7 @@ Memory memory_of(ggml_backend_device& device) {
     tenon_memory_info info{};
     info.struct_size = sizeof info;
     PluginError error;
-    const tenon_status status = (*handle)->v->memory(*handle, &info, &error);
+    const tenon_status status = call_plugin(error, (*handle)->v->memory, *handle, &info);
     if (status != TENON_OK) {
         log(GGML_LOG_LEVEL_WARN, "%s",
             error.as_error(status, device.name.c_str(), "cannot tell its memory").text);
@@ -116,7 +116,7 @@ Result<void> query_ops(ggml_backend_dev_t device, const ggml_tensor* const* node
     query.stride = sizeof *out;
     query.want = want_cost ? 0 : 1;
     PluginError error;
-    const tenon_status status = (*handle)->v->query_ops(*handle, &query, &error);
+    const tenon_status status = call_plugin(error, (*handle)->v->query_ops, *handle, &query);
     if (status != TENON_OK) {
         return error.as_error(status, device->name.c_str(), "cannot judge nodes");
     }
@@ -150,7 +150,8 @@ bool supports_buft(const ggml_backend_device& device, const ggml_backend_buffer_
     host.struct_size = sizeof host;
     host.name = "CPU";
     const tenon_device_info* owner = buft.device ? &buft.device->info : &host;
-    return device.handle->v->buft_accepts(device.handle, &foreign, owner) != 0;
+    return ask_plugin(device.name.c_str(), "buft_accepts", 0, device.handle->v->buft_accepts,
+                      device.handle, &foreign, owner) != 0;
 }
 
 }  // namespace tenon

@@ -14,7 +14,7 @@ Result<void> record_event(ggml_backend_event& event, ggml_backend& stream) {
         return synchronize_stream(&stream);
     }
     PluginError error;
-    const tenon_status status = v->event_record(stream.handle, event.handle, &error);
+    const tenon_status status = call_plugin(error, v->event_record, stream.handle, event.handle);
     if (status != TENON_OK) {
         return error.as_error(status, event.device->name.c_str(), "cannot record an event");
     }
@@ -26,7 +26,8 @@ Result<void> synchronize_event(ggml_backend_event& event) {
     if (!event.recorded) return {};
     if (auto ok = may_enter(*event.device->reg); !ok) return ok;
     PluginError error;
-    const tenon_status status = event.handle->v->synchronize(event.handle, UINT64_MAX, &error);
+    const tenon_status status =
+        call_plugin(error, event.handle->v->synchronize, event.handle, UINT64_MAX);
     if (status == TENON_OK) return {};
     return error.as_error(status, event.device->name.c_str(), "queued work failed");
 }
@@ -37,7 +38,7 @@ Result<void> make_stream_wait(ggml_backend& stream, ggml_backend_event& event) {
     const auto* v = stream.handle->v;
     if (stream.device->reg != event.device->reg || !v->event_wait) return synchronize_event(event);
     PluginError error;
-    const tenon_status status = v->event_wait(stream.handle, event.handle, &error);
+    const tenon_status status = call_plugin(error, v->event_wait, stream.handle, event.handle);
     if (status == TENON_OK) return {};
     return error.as_error(status, stream.device->name.c_str(), "cannot wait for an event");
 }
@@ -63,7 +64,10 @@ ggml_backend_event_t ggml_backend_event_new(ggml_backend_dev_t device) {
 
 void ggml_backend_event_free(ggml_backend_event_t event) {
     if (!event) return;
-    if (may_enter(*event->device->reg)) event->handle->v->free(event->handle);
+    if (may_enter(*event->device->reg)) {
+        tell_plugin(event->device->name.c_str(), "event.free", event->handle->v->free,
+                    event->handle);
+    }
     event->device->live_objects.fetch_sub(1, std::memory_order_release);
     delete event;
 }

@@ -160,29 +160,37 @@ struct Comparison {
                ggml_backend_graph_compute(second, &b) == GGML_STATUS_SUCCESS;
     }
 
-    bool each_node() const {
+    Result<bool> show(int node) const {
+        return call_application("the comparison callback", callback, node, graph->nodes[node],
+                                copy->nodes[node], user_data);
+    }
+
+    Result<bool> each_node() const {
         for (int i = 0; i < graph->n_nodes; ++i) {
             if (!compute(i, i + 1)) return false;
             // A sentinel between operands is no view and is reported; a pure view is not.
             const ggml_op op = graph->nodes[i]->op;
             const bool is_view = op != GGML_OP_NONE && tenon_is_view_op(op);
             if (is_view || !callback) continue;
-            if (!callback(i, graph->nodes[i], copy->nodes[i], user_data)) break;
+            auto goes_on = show(i);
+            if (!goes_on) return goes_on.error();
+            if (!*goes_on) break;
         }
         return true;
     }
 
-    bool only(const ggml_tensor* const* wanted, size_t n) const {
+    Result<bool> only(const ggml_tensor* const* wanted, size_t n) const {
         if (!compute(0, graph->n_nodes)) return false;
         bool found = false;
         for (int i = 0; i < graph->n_nodes; ++i) {
             const auto* end = wanted + n;
             if (std::find(wanted, end, graph->nodes[i]) == end) continue;
             found = true;
-            if (callback) callback(i, graph->nodes[i], copy->nodes[i], user_data);
+            if (!callback) continue;
+            if (auto shown = show(i); !shown) return shown.error();
         }
-        if (!found) report(fail(TENON_E_INVALID, "none of the %zu nodes is in the graph", n));
-        return found;
+        if (!found) return fail(TENON_E_INVALID, "none of the %zu nodes is in the graph", n);
+        return true;
     }
 };
 
@@ -219,7 +227,7 @@ bool ggml_backend_compare_graph_backend(ggml_backend_t backend1, ggml_backend_t 
         auto copied = copy_graph_to(backend2, graph);
         if (!copied) return copied.error();
         const Comparison comparison{backend1, backend2, graph, copied->graph, callback, user_data};
-        const bool ok = num_test_nodes == 0 ? comparison.each_node()
+        const auto ok = num_test_nodes == 0 ? comparison.each_node()
                                             : comparison.only(test_nodes, num_test_nodes);
         ggml_backend_graph_copy_free(*copied);
         return ok;

@@ -15,7 +15,7 @@ Result<void> init_tensor(ggml_backend_buffer& buffer, ggml_tensor& tensor) {
     tenon_buffer* handle = buffer.head.buffer;
     if (!handle || !handle->v->tensor_init) return {};
     PluginError error;
-    const tenon_status status = handle->v->tensor_init(handle, &tensor, &error);
+    const tenon_status status = call_plugin(error, handle->v->tensor_init, handle, &tensor);
     if (status == TENON_OK) return {};
     return error.as_error(status, buffer.type->name.c_str(), "cannot prepare a tensor");
 }

@@ -40,16 +40,20 @@ bool is_complete(const tenon_event_vtbl* v) {
 
 // Gives an object back whose table is too short for anything else.
 void discard(tenon_device* device) {
-    if (TENON_HAS(device->v, tenon_device_vtbl, close)) device->v->close(device);
+    if (!TENON_HAS(device->v, tenon_device_vtbl, close)) return;
+    tell_plugin("plugin", "device.close", device->v->close, device);
 }
 void discard(tenon_buffer* buffer) {
-    if (TENON_HAS(buffer->v, tenon_buffer_vtbl, free)) buffer->v->free(buffer);
+    if (!TENON_HAS(buffer->v, tenon_buffer_vtbl, free)) return;
+    tell_plugin("plugin", "buffer.free", buffer->v->free, buffer);
 }
 void discard(tenon_stream* stream) {
-    if (TENON_HAS(stream->v, tenon_stream_vtbl, close)) stream->v->close(stream);
+    if (!TENON_HAS(stream->v, tenon_stream_vtbl, close)) return;
+    tell_plugin("plugin", "stream.close", stream->v->close, stream);
 }
 void discard(tenon_event* event) {
-    if (TENON_HAS(event->v, tenon_event_vtbl, free)) event->v->free(event);
+    if (!TENON_HAS(event->v, tenon_event_vtbl, free)) return;
+    tell_plugin("plugin", "event.free", event->v->free, event);
 }
 
 // Checks what a plugin's constructor-like function answered.
@@ -128,7 +132,7 @@ Result<void> add_buffer_type(ggml_backend_device& device, uint32_t index) {
     tenon_buft_info info{};
     info.struct_size = sizeof info;
     PluginError error;
-    const tenon_status status = v->buft_info(device.handle, index, &info, &error);
+    const tenon_status status = call_plugin(error, v->buft_info, device.handle, index, &info);
     if (status != TENON_OK) {
         return error.as_error(status, device.name.c_str(), "cannot describe a buffer type");
     }
@@ -162,7 +166,9 @@ Result<void> add_buffer_type(ggml_backend_device& device, uint32_t index) {
 
 Result<void> add_buffer_types(ggml_backend_device& device) {
     const auto* v = device.handle->v;
-    const uint32_t n = v->buft_count(device.handle);
+    const uint32_t n =
+        ask_plugin(device.name.c_str(), "buft_count", UINT32_MAX, v->buft_count, device.handle);
+    if (n == UINT32_MAX) return fail(TENON_E_INTERNAL, "cannot count its buffer types");
     if (n > kMaxBufferTypes) {
         return fail(TENON_E_INVALID, "%u buffer types, at most %u", n, kMaxBufferTypes);
     }
@@ -186,7 +192,8 @@ Result<void> fill_device(ggml_backend_device& device, std::string* name) {
     tenon_device_info& info = device.info;
     info.struct_size = sizeof info;
     PluginError error;
-    tenon_status status = table.device_info(device.reg->ctx, device.index, &info, &error);
+    tenon_status status =
+        call_plugin(error, table.device_info, device.reg->ctx, device.index, &info);
     if (status != TENON_OK) return error.as_error(status, table.display_name, "no device info");
     if (info.name && is_utf8(info.name)) *name = info.name;
     if (auto ok = check_info(info); !ok) return ok;
@@ -199,7 +206,7 @@ Result<void> fill_device(ggml_backend_device& device, std::string* name) {
 
     tenon_open_params params{sizeof params, 0, nullptr};
     tenon_device* handle = nullptr;
-    status = table.device_open(device.reg->ctx, device.index, &params, &handle, &error);
+    status = call_plugin(error, table.device_open, device.reg->ctx, device.index, &params, &handle);
     auto opened = checked(status, handle, error, device.name, "cannot open");
     if (!opened) return opened.error();
     device.handle = *opened;
@@ -269,7 +276,9 @@ Result<Adopted> adopt_plugin(const LoadedPlugin& plugin) {
     fill_guid(reg);
     fill_features(reg);
 
-    const uint32_t n = plugin.table->device_count(plugin.ctx);
+    const uint32_t n = ask_plugin(reg.name.c_str(), "device_count", UINT32_MAX,
+                                  plugin.table->device_count, plugin.ctx);
+    if (n == UINT32_MAX) return fail(TENON_E_INTERNAL, "cannot count its devices");
     if (n > kMaxDevices) {
         log(GGML_LOG_LEVEL_WARN, "plugin '%s': %u devices, the first %u are used", reg.name.c_str(),
             n, kMaxDevices);
@@ -292,7 +301,9 @@ Result<Adopted> adopt_plugin(const LoadedPlugin& plugin) {
 
 void close_device(ggml_backend_device& device) {
     release_names_of(device);
-    if (device.handle && may_enter(*device.reg)) device.handle->v->close(device.handle);
+    if (device.handle && may_enter(*device.reg)) {
+        tell_plugin(device.name.c_str(), "close", device.handle->v->close, device.handle);
+    }
     device.handle = nullptr;
 }
 
@@ -308,7 +319,8 @@ Result<tenon_stream*> open_plugin_stream(ggml_backend_device& device, const char
     const tenon_open_params open{sizeof open, 0, params};
     tenon_stream* stream = nullptr;
     PluginError error;
-    const tenon_status status = (*handle)->v->stream_open(*handle, &open, &stream, &error);
+    const tenon_status status =
+        call_plugin(error, (*handle)->v->stream_open, *handle, &open, &stream);
     return checked(status, stream, error, device.name, "cannot open a stream");
 }
 
@@ -319,7 +331,7 @@ static Result<PluginBuffer> checked_buffer(tenon_status status, tenon_buffer* bu
     auto ok = checked(status, buffer, error, who, what);
     if (!ok) return ok.error();
     if (!base || reinterpret_cast<uintptr_t>(base) % alignment != 0) {
-        buffer->v->free(buffer);
+        discard(buffer);
         return fail(TENON_E_INTERNAL, "%s: %s: base %p is null or not aligned to %zu", who.c_str(),
                     what, base, alignment);
     }
@@ -333,8 +345,8 @@ Result<PluginBuffer> alloc_plugin_buffer(ggml_backend_buffer_type& buft, size_t 
     PluginError error;
     tenon_buffer* buffer = nullptr;
     void* base = nullptr;
-    const tenon_status status = (*handle)->v->buffer_alloc(
-        *handle, buft.index, size, GGML_BACKEND_BUFFER_USAGE_ANY, &buffer, &base, &error);
+    const tenon_status status = call_plugin(error, (*handle)->v->buffer_alloc, *handle, buft.index,
+                                            size, GGML_BACKEND_BUFFER_USAGE_ANY, &buffer, &base);
     char what[64];
     std::snprintf(what, sizeof what, "cannot allocate %zu bytes", size);
     return checked_buffer(status, buffer, base, error, buft.name, what, buft.alignment);
@@ -351,8 +363,8 @@ Result<PluginBuffer> wrap_plugin_buffer(ggml_backend_device& device, void* host,
     PluginError error;
     tenon_buffer* buffer = nullptr;
     void* base = nullptr;
-    const tenon_status status =
-        (*handle)->v->buffer_wrap(*handle, host, size, max_tensor, &buffer, &base, &error);
+    const tenon_status status = call_plugin(error, (*handle)->v->buffer_wrap, *handle, host, size,
+                                            max_tensor, &buffer, &base);
     char what[64];
     std::snprintf(what, sizeof what, "cannot wrap %zu bytes of the application", size);
     return checked_buffer(status, buffer, base, error, device.name, what, 1);
@@ -366,18 +378,20 @@ Result<tenon_event*> new_plugin_event(ggml_backend_device& device) {
     }
     PluginError error;
     tenon_event* event = nullptr;
-    const tenon_status status = (*handle)->v->event_new(*handle, &event, &error);
+    const tenon_status status = call_plugin(error, (*handle)->v->event_new, *handle, &event);
     return checked(status, event, error, device.name, "cannot make an event");
 }
 
 const void* device_extension(const ggml_backend_device& device, const char* id) {
     if (!device.handle || !device.handle->v->extension || !may_enter(*device.reg)) return nullptr;
-    return device.handle->v->extension(device.handle, id);
+    return ask_plugin<const void*>(device.name.c_str(), "extension", nullptr,
+                                   device.handle->v->extension, device.handle, id);
 }
 
 const void* plugin_extension(const ggml_backend_reg& reg, const char* id) {
     if (!TENON_HAS(reg.table, tenon_plugin, extension) || !may_enter(reg)) return nullptr;
-    return reg.table->extension(reg.ctx, id);
+    return ask_plugin<const void*>(reg.name.c_str(), "extension", nullptr, reg.table->extension,
+                                   reg.ctx, id);
 }
 
 }  // namespace tenon

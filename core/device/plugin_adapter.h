@@ -3,16 +3,9 @@
 #pragma once
 
 #include "core/device/device.h"
+#include "core/device/plugin_call.h"
 
 namespace tenon {
-
-// The record a plugin writes its reason into, and the Error that becomes of it.
-struct PluginError : tenon_error {
-    PluginError() : tenon_error{} { struct_size = sizeof(tenon_error); }
-
-    // "device 'CUDA0': cannot allocate 4096 bytes: out of memory (cudaErrorMemoryAllocation)"
-    [[nodiscard]] Error as_error(tenon_status status, const char* who, const char* what) const;
-};
 
 // TENON_E_FORKED when the plugin was loaded before a fork and cannot live with that.
 Result<void> may_enter(const ggml_backend_reg& reg);

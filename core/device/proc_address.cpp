@@ -49,7 +49,7 @@ bool with_host_memory(Use&& use) {
             ggml_backend_dev_t device = ggml_backend_dev_get(i);
             if (!device || !host_memory_of(*device)) continue;
             PluginError error;
-            const tenon_status status = use(*host_memory_of(*device), device->handle, &error);
+            const tenon_status status = use(*host_memory_of(*device), device->handle, error);
             if (status == TENON_OK) return true;
             return error.as_error(status, device->name.c_str(), "cannot pin memory");
         }
@@ -58,13 +58,17 @@ bool with_host_memory(Use&& use) {
 }
 
 bool register_host_buffer(void* p, size_t size) {
-    return with_host_memory([&](const tenon_ext_host_memory& memory, tenon_device* device,
-                                tenon_error* error) { return memory.pin(device, p, size, error); });
+    return with_host_memory(
+        [&](const tenon_ext_host_memory& memory, tenon_device* device, PluginError& error) {
+            return call_plugin(error, memory.pin, device, p, size);
+        });
 }
 
 void unregister_host_buffer(void* p) {
-    (void)with_host_memory([&](const tenon_ext_host_memory& memory, tenon_device* device,
-                               tenon_error* error) { return memory.unpin(device, p, error); });
+    (void)with_host_memory(
+        [&](const tenon_ext_host_memory& memory, tenon_device* device, PluginError& error) {
+            return call_plugin(error, memory.unpin, device, p);
+        });
 }
 
 // ---- who offers what --------------------------------------------------------------------------
@@ -134,6 +138,9 @@ extern "C" void* ggml_backend_reg_get_proc_address(ggml_backend_reg_t reg, const
             return proc->offered(*reg) ? proc->function : nullptr;
         const auto* own =
             static_cast<const tenon_ext_proc*>(plugin_extension(*reg, TENON_EXT_PROC));
-        return TENON_HAS(own, tenon_ext_proc, proc) ? own->proc(reg->ctx, name) : nullptr;
+        return TENON_HAS(own, tenon_ext_proc, proc)
+                   ? ask_plugin<void*>(reg->name.c_str(), "proc", nullptr, own->proc, reg->ctx,
+                                       name)
+                   : nullptr;
     });
 }

@@ -3,6 +3,7 @@
 #include "core/device/stream.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "core/base/log.h"
 #include "core/base/os.h"
@@ -127,10 +128,22 @@ Result<int> take_team(ggml_backend& stream, const RunOptions& options, TeamUse& 
     return n;
 }
 
-int should_cancel(void* arg) {
-    const auto* options = static_cast<const RunOptions*>(arg);
-    return options->abort_callback(options->abort_data) ? 1 : 0;
-}
+// The abort callback of a run; a thread of the plugin asks it.
+struct Cancel {
+    const RunOptions& options;
+    std::mutex mutex{};
+    Error failure{TENON_OK, {}};  // the first
+
+    static int asked(void* arg) {
+        Cancel& self = *static_cast<Cancel*>(arg);
+        auto stop = call_application("the abort callback", self.options.abort_callback,
+                                     self.options.abort_data);
+        if (stop) return *stop ? 1 : 0;
+        const std::lock_guard lock(self.mutex);
+        if (self.failure.code == TENON_OK) self.failure = stop.error();
+        return 1;
+    }
+};
 
 // One run of a stream at a time. Streams belong to one thread; this tells those who forgot.
 class Turn {
@@ -219,9 +232,10 @@ Result<void> run(ggml_backend& stream, const NodeList& list, const RunOptions& o
         params.team = team.get();
         params.n_threads = static_cast<uint32_t>(*n);
     }
+    Cancel cancel{options};
     if (options.abort_callback) {
-        params.should_cancel = should_cancel;
-        params.cancel_arg = const_cast<RunOptions*>(&options);
+        params.should_cancel = Cancel::asked;
+        params.cancel_arg = &cancel;
     }
 
     tenon_graph_view view{};
@@ -235,7 +249,9 @@ Result<void> run(ggml_backend& stream, const NodeList& list, const RunOptions& o
         view.flags = TENON_GRAPH_SAME_DATA;
     }
     PluginError error;
-    const tenon_status status = stream.handle->v->graph_run(stream.handle, &view, &params, &error);
+    const tenon_status status =
+        call_plugin(error, stream.handle->v->graph_run, stream.handle, &view, &params);
+    if (cancel.failure.code != TENON_OK) return cancel.failure;
     if (status == TENON_OK) return {};
     return error.as_error(status, stream.device->name.c_str(), "cannot compute a graph");
 }
@@ -256,7 +272,8 @@ Result<void> synchronize_stream(ggml_backend_t stream) {
     if (auto ok = may_enter(*stream->device->reg); !ok) return ok;
     auto host = finish_host_waits(*stream);
     PluginError error;
-    const tenon_status status = stream->handle->v->synchronize(stream->handle, UINT64_MAX, &error);
+    const tenon_status status =
+        call_plugin(error, stream->handle->v->synchronize, stream->handle, UINT64_MAX);
     if (status != TENON_OK) {
         return error.as_error(status, stream->device->name.c_str(), "queued work failed");
     }
@@ -314,7 +331,9 @@ ggml_backend::ggml_backend() : scratch(std::make_unique<Scratch>()) {}
 ggml_backend::~ggml_backend() {
     scratch.reset();
     if (!handle) return;
-    if (tenon::may_enter(*device->reg)) handle->v->close(handle);
+    if (tenon::may_enter(*device->reg)) {
+        tenon::tell_plugin(device->name.c_str(), "stream.close", handle->v->close, handle);
+    }
     device->live_objects.fetch_sub(1, std::memory_order_release);
 }
 

@@ -83,7 +83,8 @@ Result<void> set_async(ggml_backend* stream, ggml_tensor* tensor, const void* da
     if (auto ok = may_enter(*stream->device->reg); !ok) return ok;
     const tenon_region region = rows.region();
     PluginError error;
-    const tenon_status status = v->tensor_set(stream->handle, tensor, data, &region, &error);
+    const tenon_status status =
+        call_plugin(error, v->tensor_set, stream->handle, tensor, data, &region);
     if (status == TENON_OK) return {};
     return transfer_error(error, status, *tensor, Direction::kSet);
 }
@@ -102,7 +103,8 @@ Result<void> get_async(ggml_backend* stream, const ggml_tensor* tensor, void* da
     if (auto ok = may_enter(*stream->device->reg); !ok) return ok;
     const tenon_region region = rows.region();
     PluginError error;
-    const tenon_status status = v->tensor_get(stream->handle, tensor, data, &region, &error);
+    const tenon_status status =
+        call_plugin(error, v->tensor_get, stream->handle, tensor, data, &region);
     if (status == TENON_OK) return {};
     return transfer_error(error, status, *tensor, Direction::kGet);
 }
@@ -132,7 +134,8 @@ Result<void> fill(ggml_tensor* tensor, uint8_t value, size_t offset, size_t size
     if (auto ok = may_enter(*buffer->type->device->reg); !ok) return ok;
     tenon_buffer* handle = buffer->head.buffer;
     PluginError error;
-    const tenon_status status = handle->v->tensor_fill(handle, tensor, value, offset, size, &error);
+    const tenon_status status =
+        call_plugin(error, handle->v->tensor_fill, handle, tensor, value, offset, size);
     if (status == TENON_OK) return {};
     if (status == TENON_E_UNSUPPORTED) return fill_staged(*buffer, *tensor, value, rows);
     return transfer_error(error, status, *tensor, Direction::kSet);
@@ -172,7 +175,8 @@ Result<void> set_rows(ggml_backend_buffer& buffer, ggml_tensor& tensor, const vo
     tenon_buffer* handle = buffer.head.buffer;
     const tenon_region region = rows.region();
     PluginError error;
-    const tenon_status status = handle->v->tensor_set(handle, &tensor, data, &region, &error);
+    const tenon_status status =
+        call_plugin(error, handle->v->tensor_set, handle, &tensor, data, &region);
     if (status == TENON_OK) return {};
     return transfer_error(error, status, tensor, Direction::kSet);
 }
@@ -190,7 +194,8 @@ Result<void> get_rows(ggml_backend_buffer& buffer, const ggml_tensor& tensor, vo
     tenon_buffer* handle = buffer.head.buffer;
     const tenon_region region = rows.region();
     PluginError error;
-    const tenon_status status = handle->v->tensor_get(handle, &tensor, data, &region, &error);
+    const tenon_status status =
+        call_plugin(error, handle->v->tensor_get, handle, &tensor, data, &region);
     if (status == TENON_OK) return {};
     return transfer_error(error, status, tensor, Direction::kGet);
 }

@@ -86,8 +86,10 @@ tenon_status parallel_for(const tenon_host*, uint64_t n, uint64_t grain,
     if (n == 0) return TENON_OK;
     grain = std::clamp<uint64_t>(grain, 1, n);
     const auto inline_run = [&] {
-        function(arg, 0, n);
-        return TENON_OK;
+        return guard<tenon_status>(TENON_E_INTERNAL, [&] {
+            function(arg, 0, n);
+            return TENON_OK;
+        });
     };
     // Overflow of the chunk counter: every member may add one grain beyond the end.
     const bool worth_it = n > grain && n < UINT64_MAX / 2 && grain < UINT64_MAX / 2048;
@@ -110,6 +112,10 @@ tenon_status parallel_for(const tenon_host*, uint64_t n, uint64_t grain,
     const auto ran =
         team->run([](void* p, uint32_t, uint32_t) { static_cast<Loop*>(p)->take_chunks(); }, &loop);
     if (ran) return TENON_OK;
+    if (ran.error().code == TENON_E_INTERNAL) {  // it ran and threw
+        report(ran.error());
+        return TENON_E_INTERNAL;
+    }
     if (ran.error().code == TENON_E_FORKED) (void)team.release();  // its threads are not here
     return inline_run();
 }

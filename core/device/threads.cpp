@@ -105,8 +105,16 @@ void tenon_team::work(uint32_t member) {
         const uint32_t members = seen & kMembersMask;
         was_member = member < members;
         if (!was_member) continue;
-        function_(arg_, member, members);
+        call(function_, arg_, member, members);
         finish_one();
+    }
+}
+
+void tenon_team::call(Function function, void* arg, uint32_t member, uint32_t members) noexcept {
+    try {
+        function(arg, member, members);
+    } catch (...) {
+        threw_.store(true, std::memory_order_relaxed);  // seen by the caller: finish_one() follows
     }
 }
 
@@ -154,7 +162,7 @@ Result<void> tenon_team::run(Function function, void* arg) {
     const uint32_t members = static_cast<uint32_t>(active > 0 ? active : size());
     const InTeam in_team;
     if (members == 1) {
-        function(arg, 0, 1);
+        call(function, arg, 0, 1);
     } else {
         if (paused_.load(std::memory_order_relaxed)) resume();
         function_ = function;
@@ -163,10 +171,16 @@ Result<void> tenon_team::run(Function function, void* arg) {
         const uint32_t number = (run_word_.load(std::memory_order_relaxed) >> kMembersBits) + 1;
         run_word_.store(number << kMembersBits | members, std::memory_order_seq_cst);
         if (sleepers_.load(std::memory_order_seq_cst) != 0) os::wake_all(&run_word_);
-        function(arg, 0, members);
+        call(function, arg, 0, members);
         wait_for_members();
     }
+    const bool threw = threw_.load(std::memory_order_relaxed);
+    if (threw) threw_.store(false, std::memory_order_relaxed);
     running_.store(false, std::memory_order_release);
+    if (threw) {
+        return fail(TENON_E_INTERNAL, "a function run by a team of %d threads threw an exception",
+                    size());
+    }
     return {};
 }
 

@@ -41,7 +41,7 @@ struct tenon_team {
     bool forked() const;  // its threads stayed in the parent process
 
     // Runs function(arg, 0 … active-1), all at the same time. TENON_E_BUSY when the team runs
-    // already.
+    // already, TENON_E_INTERNAL when a member threw: the others still ran to their end.
     tenon::Result<void> run(Function function, void* arg);
 
     void pause();
@@ -57,6 +57,7 @@ private:
     static constexpr uint32_t kMembersMask = (1u << kMembersBits) - 1;
 
     void work(uint32_t member);
+    void call(Function function, void* arg, uint32_t member, uint32_t members) noexcept;
     uint32_t wait_for_run(uint32_t seen, uint32_t rounds);
     void finish_one();
     void wait_for_members();
@@ -84,6 +85,7 @@ private:
     alignas(64) Function function_ = nullptr;
     void* arg_ = nullptr;
     std::atomic<bool> running_{false};
+    std::atomic<bool> threw_{false};  // a member of this run
 };
 
 struct ggml_threadpool {

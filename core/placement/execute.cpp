@@ -80,18 +80,25 @@ Result<void> run_range(ggml_backend_sched& s, const Split& split, int32_t first,
 // done.
 Result<void> run_with_callback(ggml_backend_sched& s, const Split& split) {
     const auto ask = [&](int32_t i, bool asking) {
-        return s.callback(s.image.node(static_cast<size_t>(i)).tensor, asking, s.callback_data);
+        return call_application("the evaluation callback", s.callback,
+                                s.image.node(static_cast<size_t>(i)).tensor, asking,
+                                s.callback_data);
     };
     for (int32_t first = split.first; first < split.end;) {
         int32_t wanted = first;
-        bool wants = ask(wanted, true);
-        while (!wants && wanted + 1 < split.end) wants = ask(++wanted, true);
+        auto wants = ask(wanted, true);
+        while (wants && !*wants && wanted + 1 < split.end) wants = ask(++wanted, true);
+        if (!wants) return wants.error();
         if (auto r = run_range(s, split, first, wanted + 1, /*uid=*/0); !r) return r;
         if (auto r = synchronize_stream(s.backends[split.backend]); !r) return r;
         s.order.host_waited(split.backend);
-        if (wants && !ask(wanted, false)) {
-            return fail(TENON_E_CANCELLED, "the evaluation callback stopped the graph at '%s'",
-                        s.image.node(static_cast<size_t>(wanted)).tensor->name);
+        if (*wants) {
+            auto goes_on = ask(wanted, false);
+            if (!goes_on) return goes_on.error();
+            if (!*goes_on) {
+                return fail(TENON_E_CANCELLED, "the evaluation callback stopped the graph at '%s'",
+                            s.image.node(static_cast<size_t>(wanted)).tensor->name);
+            }
         }
         first = wanted + 1;
     }

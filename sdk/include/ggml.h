@@ -491,6 +491,11 @@ typedef struct ggml_threadpool* ggml_threadpool_t;
 typedef uint8_t ggml_guid[16];
 typedef ggml_guid* ggml_guid_t;
 
+/* Functions of the application that the library calls. One that throws a C++ exception is contained:
+   a log callback loses its line; an abort, evaluation or comparison callback, a reader's callback and
+   a custom operation end the call that was made with an error (GGML_STATUS_FAILED, NULL, false, and a
+   text in tenon_last_error()). Leaving one by longjmp is not allowed. */
+
 /* The finished text "file:line: message"; may leave by throwing, else the process is aborted. */
 typedef void (*ggml_abort_callback_t)(const char* error_message);
 /* true stops the running graph after the current node */

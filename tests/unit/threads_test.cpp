@@ -56,6 +56,43 @@ TEST(Team, RunsAllMembersAtTheSameTime) {
     }
 }
 
+TEST(Team, AMemberThatThrowsFailsTheRunAndNothingElse) {
+    for (const int n : {1, 3}) {
+        auto team = team_of(n);
+        for (uint32_t thrower = 0; thrower < static_cast<uint32_t>(n); ++thrower) {
+            const auto ran = team->run(
+                [](void* who, uint32_t member, uint32_t) {
+                    if (member == *static_cast<uint32_t*>(who)) throw 42;
+                },
+                &thrower);
+            ASSERT_FALSE(ran);
+            EXPECT_EQ(ran.error().code, TENON_E_INTERNAL);
+            Meeting meeting;
+            ASSERT_TRUE(team->run(Meeting::attend, &meeting));
+            EXPECT_EQ(meeting.mask, (1u << n) - 1);
+        }
+    }
+}
+
+TEST(Team, ALoopThatThrowsIsAnInternalError) {
+    const auto* threads = host_threads_extension();
+    for (const uint64_t n : {uint64_t{1}, uint64_t{1000}}) {
+        EXPECT_EQ(threads->parallel_for(
+                      nullptr, n, 10, [](void*, uint64_t, uint64_t) { throw 42; }, nullptr),
+                  TENON_E_INTERNAL);
+        std::atomic<uint64_t> sum{0};
+        EXPECT_EQ(threads->parallel_for(
+                      nullptr, n, 10,
+                      [](void* arg, uint64_t begin, uint64_t end) {
+                          static_cast<std::atomic<uint64_t>*>(arg)->fetch_add(end - begin);
+                      },
+                      &sum),
+                  TENON_OK);
+        EXPECT_EQ(sum, n);
+    }
+    tenon_clear_error();
+}
+
 TEST(Team, AlternatesBetweenOneAndAllMembers) {
     auto team = team_of(4, 100);
     for (int i = 0; i < 10000; ++i) {

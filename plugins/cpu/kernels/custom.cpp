@@ -22,30 +22,36 @@ int members(const ggml_tensor& node, int n_threads) {
 double cost(const ggml_tensor&) { return 1e5; }
 
 // call(function, dst, userdata); dst as the application knows it, not const.
+// An exception must not leave a worker thread: it ends the run with an error.
 template <class Function, class Call>
-void with_function(const ggml_tensor& node, Call&& call) {
+void with_function(const Task& task, const ggml_tensor& node, Call&& call) {
     const auto p = params_of<tenon_custom_params>(node);
-    call(reinterpret_cast<Function>(static_cast<uintptr_t>(p.fun)), const_cast<ggml_tensor*>(&node),
-         reinterpret_cast<void*>(static_cast<uintptr_t>(p.userdata)));
+    try {
+        call(reinterpret_cast<Function>(static_cast<uintptr_t>(p.fun)),
+             const_cast<ggml_tensor*>(&node),
+             reinterpret_cast<void*>(static_cast<uintptr_t>(p.userdata)));
+    } catch (...) {
+        task.fail(TENON_E_INTERNAL, "the application's function threw an exception");
+    }
 }
 
 void run_map1(const Task& task, const ggml_tensor& node) {
-    with_function<ggml_custom1_op_t>(node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
+    with_function<ggml_custom1_op_t>(task, node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
         fn(dst, node.src[0], task.ith, task.nth, userdata);
     });
 }
 void run_map2(const Task& task, const ggml_tensor& node) {
-    with_function<ggml_custom2_op_t>(node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
+    with_function<ggml_custom2_op_t>(task, node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
         fn(dst, node.src[0], node.src[1], task.ith, task.nth, userdata);
     });
 }
 void run_map3(const Task& task, const ggml_tensor& node) {
-    with_function<ggml_custom3_op_t>(node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
+    with_function<ggml_custom3_op_t>(task, node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
         fn(dst, node.src[0], node.src[1], node.src[2], task.ith, task.nth, userdata);
     });
 }
 void run_custom(const Task& task, const ggml_tensor& node) {
-    with_function<ggml_custom_op_t>(node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
+    with_function<ggml_custom_op_t>(task, node, [&](auto* fn, ggml_tensor* dst, void* userdata) {
         fn(dst, task.ith, task.nth, userdata);
     });
 }
