@@ -10,27 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "ggml-cpp.h"
 #include "ggml-cpu.h"
-#include "tenon/tenon.h"
-#include "tools/cli.h"
-#include "tools/rt_run/generate.h"
+#include "tools/rt_bench.h"
 
 namespace {
 
-namespace cli = tenon::cli;
+using namespace rt_bench;
 namespace po = cli::po;
-
-struct Options {
-    std::vector<std::string> what, types;
-    std::vector<int64_t> columns{1, 8, 512};
-    std::vector<int> threads{1};
-    int64_t rows = 4096, depth = 4096;
-    std::string device, model, self;
-    int repetitions = 5;
-    double min_seconds = 0.1;
-    bool json = false;
-};
 
 struct Row {
     int64_t order = 0;  // of registration
@@ -61,76 +47,6 @@ public:
     std::vector<Row> rows;
     std::vector<std::string> errors;
 };
-
-using Rate = benchmark::Counter;
-constexpr auto kPerSecond = benchmark::Counter::kIsIterationInvariantRate;
-
-ggml_backend_dev_t find_device(const std::string& name) {
-    if (name.empty()) return rt_run::cpu_device();
-    if (ggml_backend_dev_t device = ggml_backend_dev_by_name(name.c_str())) return device;
-    std::vector<std::string> names;
-    for (size_t i = 0; i < ggml_backend_dev_count(); ++i)
-        names.emplace_back(ggml_backend_dev_name(ggml_backend_dev_get(i)));
-    throw cli::unknown_name("device", name, names);
-}
-
-ggml_backend_ptr open_stream(ggml_backend_dev_t device, int n_threads) {
-    ggml_backend_ptr stream(ggml_backend_dev_init(device, nullptr));
-    if (!stream)
-        throw cli::stop(cli::kFailed, "device %s: %s", ggml_backend_dev_name(device),
-                        tenon_last_error());
-    const auto set_threads =
-        reinterpret_cast<ggml_backend_set_n_threads_t>(ggml_backend_reg_get_proc_address(
-            ggml_backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
-    if (set_threads) set_threads(stream.get(), n_threads);
-    return stream;
-}
-
-// A graph with its memory on one stream, ready to be computed.
-struct Bench {
-    ggml_backend_ptr stream;
-    ggml_context_ptr ctx;
-    ggml_backend_buffer_ptr buffer;
-    ggml_cgraph* graph = nullptr;
-
-    Bench(ggml_backend_dev_t device, int n_threads, size_t n_nodes)
-        : stream(open_stream(device, n_threads)),
-          ctx(ggml_init({2 * (n_nodes + 8) * ggml_tensor_overhead() +
-                             ggml_graph_overhead_custom(n_nodes + 8, false),
-                         nullptr, true})),
-          graph(ggml_new_graph_custom(ctx.get(), n_nodes + 8, false)) {}
-
-    void finish(ggml_tensor* output) {
-        if (!output) throw cli::stop(cli::kFailed, "%s", tenon_last_error());
-        ggml_build_forward_expand(graph, output);
-        buffer.reset(ggml_backend_alloc_ctx_tensors(ctx.get(), stream.get()));
-        if (!buffer) throw cli::stop(cli::kFailed, "%s", tenon_last_error());
-        ggml_backend_buffer_clear(buffer.get(), 0);
-    }
-    void run(benchmark::State& state) {
-        for (auto _ : state) {
-            if (ggml_backend_graph_compute(stream.get(), graph) != GGML_STATUS_SUCCESS) {
-                state.SkipWithError(tenon_last_error());
-                break;
-            }
-        }
-    }
-};
-
-// Fills a tensor with numbers a model could have; time must not depend on denormals or zeros.
-void fill(ggml_tensor* t) {
-    std::vector<float> row(t->ne[0]);
-    for (size_t i = 0; i < row.size(); ++i) row[i] = std::sin(0.37f * static_cast<float>(i)) + 0.1f;
-    std::vector<char> bytes(ggml_row_size(t->type, t->ne[0]));
-    const std::vector<float> weights(t->ne[0], 1.0f);
-    if (t->type == GGML_TYPE_F32) {
-        std::memcpy(bytes.data(), row.data(), bytes.size());
-    } else {
-        ggml_quantize_chunk(t->type, row.data(), bytes.data(), 0, 1, t->ne[0], weights.data());
-    }
-    for (int64_t r = 0; r < ggml_nrows(t); ++r)
-        ggml_backend_tensor_set(t, bytes.data(), r * t->nb[1], bytes.size());
-}
 
 // Large weights are read from memory, not from a cache, only if several of them take turns.
 void register_mul_mat(const Options& o) {
@@ -289,7 +205,7 @@ void print_rows(std::FILE* out, const std::vector<Row>& rows, bool json) {
     cli::Table table;
     table.add_column("BENCHMARK");
     table.add_column("TIME", cli::Align::kRight);
-    const char* kCounters[] = {"GFLOP/s", "GB/s", "ns/node", "tokens/s"};
+    const char* kCounters[] = {"GFLOP/s", "GB/s", "ns/node", "ns/token", "tokens/s"};
     for (const char* name : kCounters) table.add_column(name, cli::Align::kRight);
     for (const Row& row : rows) {
         std::vector<cli::Cell> cells{row.name, cli::time_text(row.ns * 1e-9)};
@@ -314,7 +230,7 @@ std::vector<Number> numbers(const char* option, const std::string& text, int64_t
 
 po::options_description describe() {
     po::options_description all(
-        "rt-bench [mul_mat] [graph] [startup] [model] [options]\n\noptions");
+        "rt-bench [mul_mat] [graph] [chains] [startup] [model] [options]\n\noptions");
     // clang-format off
     all.add_options()
         ("what", po::value<std::vector<std::string>>(), "what to measure (words that are no options); default: mul_mat graph startup")
@@ -339,7 +255,7 @@ Options read_options(const po::variables_map& given) {
     const auto text = [&](const char* name) { return given[name].as<std::string>(); };
     o.what = given.count("what") ? given["what"].as<std::vector<std::string>>()
                                  : std::vector<std::string>{"mul_mat", "graph", "startup"};
-    static const std::vector<std::string> known{"mul_mat", "graph", "startup", "model"};
+    static const std::vector<std::string> known{"mul_mat", "graph", "chains", "startup", "model"};
     for (const std::string& word : o.what) {
         if (std::find(known.begin(), known.end(), word) == known.end())
             throw cli::unknown_name("benchmark", word, known, cli::kUsage);
@@ -392,6 +308,7 @@ int run(int argc, char** argv) {
     o.self = argv[0];
     const std::map<std::string, void (*)(const Options&)> suites{{"mul_mat", register_mul_mat},
                                                                  {"graph", register_graph},
+                                                                 {"chains", register_chains},
                                                                  {"startup", register_startup},
                                                                  {"model", register_model}};
     for (const std::string& word : o.what) suites.at(word)(o);

@@ -10,7 +10,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Of all operands together: half a second-level cache, the other half for what streams through.
+// What a node touches of a block: a part of any second-level cache, so that it is still there for
+// the next node, beside what that one touches.
 constexpr int64_t kBlockBytes = 128 << 10;
 constexpr int64_t kFewestColumns = 1024;  // of a block
 constexpr double kWorthNs = 4000;         // of all nodes; below, it is all in the caches anyway
@@ -177,7 +178,7 @@ private:
             if (group_.n_columns > 1) group_.columns_per_block = fewest_columns();
             return;
         }
-        const int64_t bytes = std::max<int64_t>(bytes_of_all() / group_.units, 1);  // of a unit
+        const int64_t bytes = std::max<int64_t>(most_bytes() / group_.units, 1);  // of a unit
         // Members finish together when there are a few blocks for each.
         const int64_t even = (group_.units + 4 * limits_.n_threads - 1) / (4 * limits_.n_threads);
         group_.units_per_block = std::clamp<int64_t>(kBlockBytes / bytes, 1, even);
@@ -188,19 +189,20 @@ private:
         }
     }
 
-    // What is written, and what is read in step with it.
-    int64_t bytes_of_all() const {
-        int64_t bytes = 0;
+    // Of the node that touches most: its result, and what it alone reads in step.
+    int64_t most_bytes() const {
+        int64_t most = 0;
         for (uint32_t i = 0; i < group_.n; ++i) {
             const FusedNode& user = group_.nodes[i];
-            bytes += bytes_of(domain(*user.kernel, node(i)));
+            int64_t bytes = bytes_of(domain(*user.kernel, node(i)));
             for (int k = 0; k < GGML_MAX_SRC; ++k) {
                 const ggml_tensor* src = node(i).src[k];
                 if (src && user.from[k] < 0 && (user.kernel->parts.sources >> k & 1))
                     bytes += bytes_of(*src);
             }
+            most = std::max(most, bytes);
         }
-        return bytes;
+        return most;
     }
 
     static int64_t bytes_of(const ggml_tensor& t) {
