@@ -12,6 +12,12 @@ set(TENON_PLUGIN_SUBDIR tenon/plugins-1)
 set(TENON_PLUGIN_MAP ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
 set(TENON_PLUGIN_MODE ${CMAKE_CURRENT_LIST_DIR}/PluginMode.cmake)
 
+# The loader refuses plugins in directories that others may write; a umask of 002 would make such.
+if(NOT CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS)
+  set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
+    GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+endif()
+
 function(tenon_add_plugin name)
   cmake_parse_arguments(arg "" "SIMD;COMPONENT;OUTPUT_DIRECTORY" "SOURCES;KERNELS;BASELINE;OPTIONS" ${ARGN})
   set(target tenon-${name})

@@ -7,7 +7,7 @@ packages="
 g++ make cmake ninja-build ccache
 libboost-dev libboost-program-options-dev nlohmann-json3-dev
 libgtest-dev googletest libbenchmark-dev
-binutils python3
+binutils python3 pkgconf
 g++-aarch64-linux-gnu qemu-user
 "
 
