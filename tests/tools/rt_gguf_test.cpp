@@ -5,83 +5,15 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <thread>
 
-#include "gguf.h"
-#include "tests/tools/program.h"
+#include "tests/tools/gguf_model.h"
 
 using namespace tenon::test;
 using nlohmann::json;
 
 namespace {
-
-const std::string kModel = TENON_TEST_DATA "/data/stories260K.gguf";
-
-Outcome rt_gguf(const std::vector<std::string>& args, const std::string& before = "") {
-    return run_program(TENON_RT_GGUF, args, before);
-}
-
-struct GgufFree {
-    void operator()(gguf_context* ctx) const { gguf_free(ctx); }
-};
-struct GgmlFree {
-    void operator()(ggml_context* ctx) const { ggml_free(ctx); }
-};
-
-// A model put together in memory.
-struct Model {
-    std::unique_ptr<gguf_context, GgufFree> gguf{gguf_init_empty()};
-    std::unique_ptr<ggml_context, GgmlFree> tensors;
-    explicit Model(size_t bytes = 1 << 20) : tensors(ggml_init({bytes, nullptr, false})) {}
-
-    // Random values, the same in every run.
-    ggml_tensor* add(const char* name, std::vector<int64_t> ne, ggml_type type = GGML_TYPE_F32) {
-        ggml_tensor* t =
-            ggml_new_tensor(tensors.get(), type, static_cast<int>(ne.size()), ne.data());
-        ggml_set_name(t, name);
-        std::mt19937 random(static_cast<uint32_t>(std::hash<std::string>()(name)));
-        std::normal_distribution<float> normal;
-        if (type == GGML_TYPE_F32) {
-            for (int64_t i = 0; i < ggml_nelements(t); ++i) floats(t)[i] = normal(random);
-        } else {
-            std::memset(t->data, 1, ggml_nbytes(t));
-        }
-        gguf_add_tensor(gguf.get(), t);
-        return t;
-    }
-    static float* floats(ggml_tensor* t) { return static_cast<float*>(t->data); }
-    void write(const std::string& path) const {
-        ASSERT_TRUE(gguf_write_to_file(gguf.get(), path.c_str(), /*only_meta=*/false));
-    }
-};
-
-// A model read back with its data.
-struct ReadModel {
-    std::unique_ptr<gguf_context, GgufFree> gguf;
-    std::unique_ptr<ggml_context, GgmlFree> tensors;
-    explicit ReadModel(const std::string& path) {
-        ggml_context* ctx = nullptr;
-        gguf.reset(gguf_init_from_file(path.c_str(), {false, &ctx}));
-        tensors.reset(ctx);
-    }
-    ggml_tensor* get(const char* name) const { return ggml_get_tensor(tensors.get(), name); }
-    std::string bytes(const char* name) const {
-        const ggml_tensor* t = get(name);
-        return {static_cast<const char*>(t->data), ggml_nbytes(t)};
-    }
-};
-
-std::string quantized(ggml_type type, const float* values, int64_t rows, int64_t n,
-                      const float* importance = nullptr) {
-    std::string out(static_cast<size_t>(rows) * ggml_row_size(type, n), '\0');
-    EXPECT_EQ(ggml_quantize_chunk(type, values, out.data(), 0, rows, n, importance), out.size());
-    return out;
-}
 
 // ---- options ----------------------------------------------------------------------------------
 
@@ -106,6 +38,21 @@ TEST(RtGguf, ExplainsMistakesInTheOptions) {
         {{"quantize", kModel, "/tmp/never", "--type", "f16", "--threads", "0"},
          2,
          "from 1 to 512, not '0'"},
+        {{"quantize", kModel, "/tmp/never", "--type", "f16", "--threads", "many"},
+         2,
+         "from 1 to 512, not 'many'"},
+        {{"quantize", kModel, "/tmp/never", "--type", "f16", "--tensor-type", "=q4_0"},
+         2,
+         "PATTERN=TYPE, not '=q4_0'"},
+        {{"quantize", kModel, "/tmp/never", "--type", "f16", "--tensor-type", "blk.*=q4"},
+         5,
+         "type for weights 'q4', nearest is"},
+        {{"quantize", kModel, "/tmp/never", "--type", "f16", "--tensor-type", "blk.*="},
+         5,
+         "type for weights ''"},
+        {{"quantize", kModel, "/tmp/never", "--type", "f16", "--imatrix", "/no/such/file"},
+         1,
+         "/no/such/file"},
         {{"show", "/no/such/file"}, 1, "cannot open '/no/such/file': No such file or directory"},
     };
     for (const auto& c : cases) {
@@ -360,6 +307,28 @@ TEST(RtGgufQuantize, AFullDiskLeavesNothingBehind) {
     EXPECT_TRUE(dir.names().empty());
 }
 
+// The limit hits metadata, tensors, padding, or the last flush, with or without data before.
+TEST(RtGgufQuantize, WhereverTheDiskIsFullNothingIsLeftBehind) {
+    const TemporaryDirectory dir;
+    Model model;
+    for (const char* name : {"a", "b", "c"}) model.add(name, {256, 4});
+    model.write(dir.file("m"));
+    int n_full = 0, blocks = 0;
+    for (bool full = true; full && blocks < 100; ++blocks) {
+        const Outcome run = rt_gguf({"quantize", dir.file("m"), dir.file("q"), "--type", "f16"},
+                                    "ulimit -f " + std::to_string(blocks) + ";");
+        full = run.code != 0;
+        if (!full) break;
+        ++n_full;
+        // With no space at all, the text of the error has none either.
+        EXPECT_TRUE(blocks == 0 || has(run.err, "File too large")) << blocks << run.err;
+        EXPECT_EQ(run.code, 1);
+        EXPECT_EQ(dir.names(), std::vector<std::string>{"m"}) << blocks;
+    }
+    EXPECT_GE(n_full, 6);
+    EXPECT_EQ(rt_gguf({"check", dir.file("q")}).code, 0);
+}
+
 TEST(RtGgufQuantize, ANotFiniteResultIsAnError) {
     const TemporaryDirectory dir;
     Model model;
@@ -371,11 +340,13 @@ TEST(RtGgufQuantize, ANotFiniteResultIsAnError) {
     EXPECT_EQ(dir.names(), std::vector<std::string>{"m"});
 }
 
-// Starts a long run and sends it `signal` while the temporary file is there.
-void interrupt(const TemporaryDirectory& dir, const std::string& model, int signal) {
+// Starts a long run and sends it a signal while the temporary file is there.
+void interrupt(const TemporaryDirectory& dir, const std::string& model, int number,
+               int ignored = 0) {
     const std::string out = dir.file("q");
     const pid_t child = fork();
     if (child == 0) {
+        if (ignored) signal(ignored, SIG_IGN);
         execl(TENON_RT_GGUF, "rt-gguf", "quantize", model.c_str(), out.c_str(), "--type", "q3_K",
               "--threads", "1", nullptr);
         _exit(127);
@@ -386,7 +357,8 @@ void interrupt(const TemporaryDirectory& dir, const std::string& model, int sign
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     EXPECT_TRUE(writing);
-    kill(child, signal);
+    if (ignored) kill(child, ignored);
+    kill(child, number);
     int status = 0;
     waitpid(child, &status, 0);
     EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "it ended before the signal";
@@ -406,72 +378,9 @@ TEST(RtGgufQuantize, AKillLosesNothing) {
     const TemporaryDirectory dir;
     interrupt(dir, models.file("m"), SIGKILL);
     EXPECT_EQ(dir.names().size(), 1u);
-}
-
-// ---- importance -------------------------------------------------------------------------------
-
-// "w" of two matrices with 256 columns, and "idle", which was never used.
-void write_importance(const std::string& path, const char* type = "imatrix",
-                      int64_t columns = 256) {
-    Model model;
-    gguf_set_val_str(model.gguf.get(), "general.type", type);
-    ggml_tensor* sums = model.add("w.in_sum2", {columns, 2});
-    for (int64_t i = 0; i < columns * 2; ++i)
-        Model::floats(sums)[i] = static_cast<float>(i % 17 + 1);
-    ggml_tensor* counts = model.add("w.counts", {1, 2});
-    Model::floats(counts)[0] = 4;
-    Model::floats(counts)[1] = 0;  // this matrix saw nothing
-    model.write(path);
-}
-
-TEST(RtGgufQuantize, WeighsColumnsByTheImportanceMatrix) {
-    const TemporaryDirectory dir;
-    write_importance(dir.file("imatrix"));
-    Model model;
-    ggml_tensor* w = model.add("w", {256, 3, 2});
-    model.write(dir.file("m"));
-    const Outcome run = rt_gguf({"quantize", dir.file("m"), dir.file("q"), "--type", "q4_K",
-                                 "--imatrix", dir.file("imatrix")});
-    ASSERT_EQ(run.code, 0) << run.err;
-    std::vector<float> first(256), second(256, 1.0f);
-    for (size_t i = 0; i < 256; ++i) first[i] = static_cast<float>(i % 17 + 1) / 4;
-    const float* values = Model::floats(w);
-    EXPECT_EQ(ReadModel(dir.file("q")).bytes("w"),
-              quantized(GGML_TYPE_Q4_K, values, 3, 256, first.data()) +
-                  quantized(GGML_TYPE_Q4_K, values + 3 * 256, 3, 256, second.data()));
-}
-
-TEST(RtGgufQuantize, TypesThatNeedImportanceSaySo) {
-    const TemporaryDirectory dir;
-    Model model;
-    model.add("w", {256, 4});
-    model.write(dir.file("m"));
-    const Outcome run = rt_gguf({"quantize", dir.file("m"), dir.file("q"), "--type", "iq2_xxs"});
-    EXPECT_EQ(run.code, 1);
-    EXPECT_TRUE(has(run.err, "tensor 'w' cannot be iq2_xxs: no importance matrix for it"))
-        << run.err;
-    const Outcome fallback = rt_gguf(
-        {"quantize", dir.file("m"), dir.file("q"), "--type", "iq2_xxs", "--fallback", "q6_K"});
-    ASSERT_EQ(fallback.code, 0) << fallback.err;
-    EXPECT_EQ(ReadModel(dir.file("q")).get("w")->type, GGML_TYPE_Q6_K);
-}
-
-TEST(RtGgufQuantize, RefusesAnImportanceMatrixThatIsNone) {
-    const TemporaryDirectory dir;
-    Model model;
-    model.add("w", {256, 3, 2});
-    model.write(dir.file("m"));
-    const auto refused = [&](const std::string& imatrix, const char* says) {
-        const Outcome run = rt_gguf(
-            {"quantize", dir.file("m"), dir.file("q"), "--type", "q4_K", "--imatrix", imatrix});
-        EXPECT_EQ(run.code, 1);
-        EXPECT_TRUE(has(run.err, says)) << run.err;
-    };
-    refused(kModel, "key 'general.type' is '', must be 'imatrix'");
-    write_importance(dir.file("model"), "model");
-    refused(dir.file("model"), "is 'model', must be 'imatrix'");
-    write_importance(dir.file("narrow"), "imatrix", 128);
-    refused(dir.file("narrow"), "tensor 'w': has importance of 256 columns, needs 512");
+    std::filesystem::remove(dir.file(dir.names()[0]));
+    interrupt(dir, models.file("m"), SIGKILL, /*ignored=*/SIGHUP);
+    EXPECT_EQ(dir.names().size(), 1u) << "under nohup a hang-up ends nothing";
 }
 
 // ---- compare ----------------------------------------------------------------------------------

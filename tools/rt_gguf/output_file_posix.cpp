@@ -29,11 +29,16 @@ void guard_against_signals(const std::string& temporary) {
     std::signal(SIGXFSZ, SIG_IGN);  // a size limit becomes an error of write
     if (temporary.size() >= sizeof g_temporary) return;
     std::memcpy(g_temporary, temporary.c_str(), temporary.size() + 1);
-    for (int signal : kSignals) std::signal(signal, remove_and_die);
+    for (int signal : kSignals) {
+        // What was ignored when we started, under nohup for example, stays ignored.
+        if (std::signal(signal, remove_and_die) == SIG_IGN) std::signal(signal, SIG_IGN);
+    }
 }
 
 void stop_guarding() {
-    for (int signal : kSignals) std::signal(signal, SIG_DFL);
+    for (int signal : kSignals) {
+        if (std::signal(signal, SIG_DFL) == SIG_IGN) std::signal(signal, SIG_IGN);
+    }
     g_temporary[0] = 0;
 }
 

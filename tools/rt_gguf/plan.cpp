@@ -17,31 +17,19 @@ std::vector<float> read_floats(ModelFile& file, const Tensor& tensor) {
         throw cli::stop(cli::kFailed, "'%s': tensor '%s' is %s, importance is f32",
                         file.path().c_str(), tensor.name.c_str(), ggml_type_name(tensor.type));
     }
+    if (const std::string text = file.missing(tensor); !text.empty()) {
+        throw cli::stop(cli::kFailed, "'%s': tensor '%s': %s", file.path().c_str(),
+                        tensor.name.c_str(), text.c_str());
+    }
     std::vector<float> values(static_cast<size_t>(tensor.elements()));
     if (!values.empty()) file.read(tensor, 0, values.data(), tensor.size);
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (std::isfinite(values[i]) && values[i] >= 0) continue;
+        throw cli::stop(
+            cli::kFailed, "'%s': tensor '%s': value %zu is %g, must be finite and not below 0",
+            file.path().c_str(), tensor.name.c_str(), i, static_cast<double>(values[i]));
+    }
     return values;
-}
-
-// Sums of squares over the calls they were summed over, one count per matrix. A matrix that was
-// never used says nothing: all its columns count the same.
-std::vector<float> means(const ModelFile& file, const std::string& name, std::vector<float> sums,
-                         const std::vector<float>& counts) {
-    const size_t n_columns = counts.empty() ? 0 : sums.size() / counts.size();
-    if (n_columns == 0 || n_columns * counts.size() != sums.size()) {
-        throw cli::stop(cli::kFailed, "'%s': tensor '%s': %zu sums do not divide into %zu counts",
-                        file.path().c_str(), name.c_str(), sums.size(), counts.size());
-    }
-    for (size_t i = 0; i < sums.size(); ++i) {
-        const float count = counts[i / n_columns];
-        sums[i] = count > 0 ? sums[i] / count : 1.0f;
-        if (!std::isfinite(sums[i]) || sums[i] < 0) {
-            throw cli::stop(
-                cli::kFailed,
-                "'%s': tensor '%s': importance %zu is %g, must be finite and not below 0",
-                file.path().c_str(), name.c_str(), i, static_cast<double>(sums[i]));
-        }
-    }
-    return sums;
 }
 
 // Why `tensor` cannot be of `type`; "" when it can.
@@ -66,6 +54,26 @@ ggml_type wanted_type(const Tensor& tensor, Wishes& wishes) {
 
 }  // namespace
 
+// Sums of squares over the calls they were summed over, one count per matrix. A matrix that was
+// never used says nothing: all its columns count the same.
+Importance::Columns Importance::read(ModelFile& file, const Tensor& sums, const Tensor& counts) {
+    std::vector<float> values = read_floats(file, sums);
+    const std::vector<float> calls = read_floats(file, counts);
+    const size_t n_columns = calls.empty() ? 0 : values.size() / calls.size();
+    if (n_columns == 0 || n_columns * calls.size() != values.size()) {
+        throw cli::stop(cli::kFailed, "'%s': tensor '%s': %zu sums do not divide into %zu counts",
+                        file.path().c_str(), sums.name.c_str(), values.size(), calls.size());
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+        const float n = calls[i / n_columns];
+        values[i] = n > 0 ? values[i] / n : 1.0f;
+        if (std::isfinite(values[i])) continue;
+        throw cli::stop(cli::kFailed, "'%s': tensor '%s': sum %zu over %g calls is not finite",
+                        file.path().c_str(), sums.name.c_str(), i, static_cast<double>(n));
+    }
+    return {std::move(values), n_columns};
+}
+
 Importance::Importance(const std::string& path) : path_(path) {
     static const std::string kSums = ".in_sum2", kCounts = ".counts";
     ModelFile file(path);
@@ -85,7 +93,7 @@ Importance::Importance(const std::string& path) : path_(path) {
             throw cli::stop(cli::kFailed, "'%s': tensor '%s' has no '%s%s'", path.c_str(),
                             sums.name.c_str(), name.c_str(), kCounts.c_str());
         }
-        columns_[name] = means(file, name, read_floats(file, sums), read_floats(file, *counts));
+        columns_[name] = read(file, sums, *counts);
     }
     if (columns_.empty()) {
         throw cli::stop(cli::kFailed, "'%s': holds no importance, no tensor ends in '%s'",
@@ -96,12 +104,17 @@ Importance::Importance(const std::string& path) : path_(path) {
 const std::vector<float>* Importance::find(const Tensor& tensor) const {
     const auto found = columns_.find(tensor.name);
     if (found == columns_.end()) return nullptr;
-    const auto need = static_cast<size_t>(tensor.header->ne[0] * tensor.header->ne[2]);
-    if (found->second.size() != need) {
-        throw cli::stop(cli::kFailed, "'%s': tensor '%s': has importance of %zu columns, needs %zu",
-                        path_.c_str(), tensor.name.c_str(), found->second.size(), need);
+    const auto& [values, n_columns] = found->second;
+    const auto need_columns = static_cast<size_t>(tensor.header->ne[0]);
+    const auto need_matrices = static_cast<size_t>(tensor.header->ne[2]);
+    if (n_columns != need_columns || values.size() / n_columns != need_matrices) {
+        throw cli::stop(cli::kFailed,
+                        "'%s': tensor '%s': importance of %zu matrices with %zu columns, needs "
+                        "%zu with %zu",
+                        path_.c_str(), tensor.name.c_str(), values.size() / n_columns, n_columns,
+                        need_matrices, need_columns);
     }
-    return &found->second;
+    return &values;
 }
 
 std::vector<Step> make_plan(const ModelFile& file, Wishes& wishes) {

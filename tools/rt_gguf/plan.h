@@ -25,7 +25,13 @@ public:
 
 private:
     std::string path_;
-    std::map<std::string, std::vector<float>> columns_;
+    struct Columns {
+        std::vector<float> values;  // of all matrices
+        size_t n_columns;           // of each
+    };
+    static Columns read(ModelFile& file, const Tensor& sums, const Tensor& counts);
+
+    std::map<std::string, Columns> columns_;
 };
 
 struct Pattern {
