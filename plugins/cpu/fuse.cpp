@@ -41,6 +41,7 @@ public:
             return false;
         }
         const ggml_tensor& node = *graph_.nodes[step.node];
+        if (step.kernel->workspace && cuts_scratch_otherwise(*step.kernel, node)) return false;
         FusedNode& added = group_.nodes[group_.n];
         added = {step.kernel, step.node, {}, false};
         bool connected = group_.n == 0;
@@ -68,6 +69,19 @@ public:
 
 private:
     const ggml_tensor& node(uint32_t i) const { return *graph_.nodes[group_.nodes[i].node]; }
+
+    // Every node cuts the scratch into one part per member. Members work on different nodes at the
+    // same time, so the parts of all nodes must be the same.
+    bool cuts_scratch_otherwise(const Kernel& kernel, const ggml_tensor& added) const {
+        for (uint32_t i = 0; i < group_.n; ++i) {
+            const Kernel& other = *group_.nodes[i].kernel;
+            if (!other.workspace) continue;
+            if (other.run != kernel.run ||
+                other.workspace(node(i), 1) != kernel.workspace(added, 1))
+                return true;
+        }
+        return false;
+    }
 
     int8_t find(const ggml_tensor& t) const {
         for (uint32_t i = 0; i < group_.n; ++i) {

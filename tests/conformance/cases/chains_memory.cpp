@@ -60,6 +60,34 @@ void inplace_chains(CaseList& list) {
     });
 }
 
+// ---- scratch ------------------------------------------------------------------------------------
+
+// Each node wants a different amount of scratch per member of a team, and members are at different
+// nodes at the same time.
+void scratch_chains(CaseList& list) {
+    add_watched_chain(
+        list, {"CHAIN:SCRATCH", "rotations of narrowing rows", 1e-7, 0, [](GraphMaker& m) {
+                   ggml_tensor* x = ggml_neg(m.ctx, m.f32({128, 1, 300}));
+                   ggml_tensor* pos = m.leaf(GGML_TYPE_I32, {300}, integers(0, 32));
+                   Steps s;
+                   for (int n = 128; n >= 16; n /= 2) {
+                       ggml_tensor* wide = s.empty() ? x : s.back();
+                       ggml_tensor* part =
+                           ggml_view_3d(m.ctx, wide, n, 1, 300, wide->nb[1], wide->nb[2], 0);
+                       s.push_back(ggml_rope(m.ctx, part, pos, n, n % 64 ? 0 : 2));
+                   }
+                   return s;
+               }});
+    add_watched_chain(list,
+                      {"CHAIN:SCRATCH", "rotation,soft_max,rotation", 1e-6, 0, [](GraphMaker& m) {
+                           ggml_tensor* pos = m.leaf(GGML_TYPE_I32, {300}, integers(0, 32));
+                           Steps s{ggml_rope(m.ctx, m.f32({96, 1, 300}), pos, 96, 0)};
+                           s.push_back(ggml_soft_max_ext(m.ctx, s.back(), m.f32({96, 1}), 1.0f, 0));
+                           s.push_back(ggml_rope(m.ctx, s.back(), pos, 32, 2));
+                           return s;
+                       }});
+}
+
 // ---- a cache ------------------------------------------------------------------------------------
 
 // Tokens go into a cache, and what is read is a view of the cache: the order of nodes is all that
@@ -287,6 +315,7 @@ void random_chains(CaseList& list) {
 
 void memory_chain_cases(CaseList& list) {
     inplace_chains(list);
+    scratch_chains(list);
     cache_chains(list);
     reuse_chains(list);
     random_chains(list);
