@@ -6,6 +6,7 @@
 
 #include "core/device/cpu_ext.h"
 #include "plugins/cpu/dot/dot.h"
+#include "plugins/cpu/dot/levels.h"
 #include "plugins/cpu/graph_run.h"
 #include "plugins/cpu/hardware.h"
 #include "plugins/cpu/kernel.h"
@@ -22,13 +23,12 @@ struct tenon_plugin_ctx {
     char processor[64];
     tenon_cpu_dot_row dot_rows[GGML_TYPE_COUNT];
     tenon_ext_cpu_dot dot_extension;
+    tenon_kv features[32];
+    tenon_ext_features feature_extension;
 };
 
 namespace tenon::cpu {
 namespace {
-
-constexpr tenon_ext_features kFeatureTable = {
-    sizeof(tenon_ext_features), static_cast<uint32_t>(std::size(kFeatures)), kFeatures};
 
 struct Device {
     tenon_device base;
@@ -55,6 +55,17 @@ void fill_dot_rows(tenon_plugin_ctx& ctx) {
     ctx.dot_rows[GGML_TYPE_Q8_1].vec_dot_type = GGML_TYPE_Q8_1;
     ctx.dot_rows[GGML_TYPE_Q8_1].nrows = 1;
     ctx.dot_extension = {sizeof(tenon_ext_cpu_dot), GGML_TYPE_COUNT, ctx.dot_rows};
+}
+
+// What the variant was built with, and the levels of dot products in use.
+void fill_features(tenon_plugin_ctx& ctx) {
+    uint32_t n = 0;
+    for (const tenon_kv& feature : kFeatures) ctx.features[n++] = feature;
+    const uint32_t in_use = dot_levels_in_use();
+    for (size_t i = 0; i < dot_levels().size() && n < std::size(ctx.features); ++i) {
+        if (in_use >> i & 1) ctx.features[n++] = {dot_levels()[i].feature, "1"};
+    }
+    ctx.feature_extension = {sizeof(tenon_ext_features), n, ctx.features};
 }
 
 bool same(const char* a, const char* b) { return a && std::strcmp(a, b) == 0; }
@@ -219,6 +230,10 @@ tenon_status init(const tenon_host* host, const tenon_plugin_config*, tenon_plug
     if (ctx->threads) ctx->budget = std::max(ctx->threads->budget(host), 1u);
     ctx->runner.always_team = flag(host, "always_team", false);
     ctx->runner.fusion = flag(host, "fusion", true);
+    if (TENON_HAS(host, tenon_host, option)) {
+        limit_dot_levels(dot_levels_without(host->option(host, "features")));
+    }
+    fill_features(*ctx);
     fill_dot_rows(*ctx);
     processor_name(ctx->processor, sizeof ctx->processor);
     *out = ctx;
@@ -255,7 +270,7 @@ tenon_status device_open(tenon_plugin_ctx* ctx, uint32_t index, const tenon_open
 }
 
 const void* plugin_extension(tenon_plugin_ctx* ctx, const char* id) {
-    if (same(id, TENON_EXT_FEATURES)) return &kFeatureTable;
+    if (same(id, TENON_EXT_FEATURES)) return &ctx->feature_extension;
     if (same(id, TENON_EXT_CPU_DOT)) return &ctx->dot_extension;
     return nullptr;
 }

@@ -9,9 +9,13 @@
 
 #include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
+#include "tests/cpu/dot_levels.h"
 
 namespace tenon::cpu {
 namespace {
+
+class DotBlocks : public PerLevel {};
+INSTANTIATE_TEST_SUITE_P(Levels, DotBlocks, testing::ValuesIn(level_sets()), level_set_name);
 
 int64_t block_of(ggml_type type) { return quant::find_format(type)->block; }
 size_t row_size(ggml_type type, int64_t n) {
@@ -64,7 +68,7 @@ void decode_partner(ggml_type type, const void* row, float* out, int64_t n) {
     quant::decode_q8_K(row, out, n);
 }
 
-TEST(DotBlocks, EveryWeightTypeHasOne) {
+TEST_P(DotBlocks, EveryWeightTypeHasOne) {
     for (int i = 0; i < GGML_TYPE_COUNT; ++i) {
         const quant::Format* format = quant::find_format(i);
         const DotType* dot = find_dot_type(static_cast<ggml_type>(i));
@@ -81,7 +85,7 @@ TEST(DotBlocks, EveryWeightTypeHasOne) {
     EXPECT_EQ(block_types().size(), 25u);
 }
 
-TEST(DotBlocks, TypesThatNeedASearchAreNoDestinations) {
+TEST_P(DotBlocks, TypesThatNeedASearchAreNoDestinations) {
     for (ggml_type type : {GGML_TYPE_IQ1_S, GGML_TYPE_IQ1_M, GGML_TYPE_IQ2_XXS, GGML_TYPE_IQ2_XS,
                            GGML_TYPE_IQ2_S, GGML_TYPE_IQ3_XXS, GGML_TYPE_IQ3_S}) {
         EXPECT_EQ(from_float(type), nullptr) << "type " << type;
@@ -95,7 +99,7 @@ TEST(DotBlocks, TypesThatNeedASearchAreNoDestinations) {
     EXPECT_EQ(n_destinations, 25 - 7 + 2);
 }
 
-TEST(DotBlocks, ArbitraryCodesAgreeWithTheReference) {
+TEST_P(DotBlocks, ArbitraryCodesAgreeWithTheReference) {
     for (const DotType* dot : block_types()) {
         const int64_t k = 5 * block_of(dot->type);  // no whole pieces of 256 for small blocks
         Rows rows(dot->type, k, static_cast<uint32_t>(dot->type));
@@ -121,7 +125,7 @@ TEST(DotBlocks, ArbitraryCodesAgreeWithTheReference) {
     }
 }
 
-TEST(DotBlocks, ScalesThatAreNotFiniteDoNoHarm) {
+TEST_P(DotBlocks, ScalesThatAreNotFiniteDoNoHarm) {
     for (const DotType* dot : block_types()) {
         const int64_t k = 3 * block_of(dot->type);
         Rows rows(dot->type, k, 77), partners(dot->partner, k, 78);
@@ -136,7 +140,7 @@ TEST(DotBlocks, ScalesThatAreNotFiniteDoNoHarm) {
     }
 }
 
-TEST(DotBlocks, TilesAreExactForTheirOperand) {
+TEST_P(DotBlocks, TilesAreExactForTheirOperand) {
     for (const DotType* dot : block_types()) {
         ASSERT_EQ(dot->operand, Operand::kQ8) << "type " << dot->type;
         const int64_t k = 5 * block_of(dot->type), n_rows = 9, n_cols = 22;

@@ -11,9 +11,13 @@
 #include "core/quant/quant.h"
 #include "plugins/cpu/dot/panels.h"
 #include "plugins/cpu/kernel.h"
+#include "tests/cpu/dot_levels.h"
 
 namespace tenon::cpu {
 namespace {
+
+class Dot : public PerLevel {};
+INSTANTIATE_TEST_SUITE_P(Levels, Dot, testing::ValuesIn(level_sets()), level_set_name);
 
 std::vector<float> normal(size_t n, unsigned seed) {
     std::mt19937 random(seed);
@@ -50,14 +54,14 @@ std::vector<ggml_type> dot_types() {
     return types;
 }
 
-TEST(Dot, EveryDecodableTypeHasAProduct) {
+TEST_P(Dot, EveryDecodableTypeHasAProduct) {
     EXPECT_GE(dot_types().size(), 20u);
     EXPECT_EQ(find_dot_type(GGML_TYPE_Q8_1), nullptr);
     EXPECT_EQ(find_dot_type(GGML_TYPE_I32), nullptr);
     EXPECT_EQ(find_dot_type(static_cast<ggml_type>(-1)), nullptr);
 }
 
-TEST(Dot, AgreesWithTheReference) {
+TEST_P(Dot, AgreesWithTheReference) {
     constexpr int64_t k = 512;
     for (ggml_type type : dot_types()) {
         const DotType& dot = *find_dot_type(type);
@@ -124,7 +128,7 @@ std::vector<double> products(const std::vector<float>& w, const std::vector<floa
     return out;
 }
 
-TEST(Dot, TilesComputeEveryRowAndColumn) {
+TEST_P(Dot, TilesComputeEveryRowAndColumn) {
     for (ggml_type type : dot_types()) {
         const DotType& dot = *find_dot_type(type);
         const int64_t k = type_size(type).block == 1 ? 77 : 768, n_rows = 7;
@@ -151,7 +155,7 @@ TEST(Dot, TilesComputeEveryRowAndColumn) {
     }
 }
 
-TEST(Dot, PanelsComputeEveryRowAndColumn) {
+TEST(DotRows, PanelsComputeEveryRowAndColumn) {
     for (ggml_type type : dot_types()) {
         const int64_t k = type_size(type).block == 1 ? 600 : 768, n_rows = kPanelRows + 3;
         std::vector<float> w;
@@ -176,7 +180,7 @@ TEST(Dot, PanelsComputeEveryRowAndColumn) {
     }
 }
 
-TEST(Dot, PartnersOfOtherTypesBecomeTheSameBytes) {
+TEST(DotRows, PartnersOfOtherTypesBecomeTheSameBytes) {
     constexpr int64_t k = 256;
     const std::vector<float> x = normal(k, 3);
     for (ggml_type type : {GGML_TYPE_Q8_0, GGML_TYPE_Q8_1, GGML_TYPE_Q8_K}) {
@@ -196,7 +200,7 @@ TEST(Dot, PartnersOfOtherTypesBecomeTheSameBytes) {
     EXPECT_FALSE(repack_q8_row(GGML_TYPE_Q4_0, row.data(), q8.data(), k));
 }
 
-TEST(Dot, RowsOf4BitsAreTheReferences) {
+TEST(DotRows, RowsOf4BitsAreTheReferences) {
     constexpr int64_t k = 32 * 400;
     std::vector<float> x = normal(k, 21);
     for (int64_t i = 0; i < k; i += 64) x[i] = -x[i + 7];          // two of a magnitude
@@ -208,7 +212,7 @@ TEST(Dot, RowsOf4BitsAreTheReferences) {
     EXPECT_EQ(got, want);
 }
 
-TEST(Dot, RowsOfZerosAndTinyValuesStayFinite) {
+TEST(DotRows, RowsOfZerosAndTinyValuesStayFinite) {
     for (float value : {0.0f, 1e-38f, 1e-44f}) {
         const std::vector<float> x(32, value);
         std::vector<char> q8(Q8Row::bytes(32));

@@ -139,6 +139,35 @@ TEST(ByteWords, UnsignedCodesMultiply) {
     }
 }
 
+TEST(ByteWords, RowsMultiplyInPairs) {
+    std::mt19937 random(5);
+    for (int round = 0; round < 200; ++round) {
+        int8_t w[2][32], y[2][32];
+        for (int k = 0; k < 64; ++k) {
+            w[k / 32][k % 32] = static_cast<int8_t>(round == 0 ? -128 : static_cast<int>(random()));
+            y[k / 32][k % 32] = static_cast<int8_t>(
+                round == 0 ? -127 : std::max<int>(static_cast<int8_t>(random()), -127));
+        }
+        const i8x32x2 a = pair(load_i8(w[0]), load_i8(w[1])),
+                      b = pair(load_i8(y[0]), load_i8(y[1]));
+        float lo[4], hi[4], all[4];
+        store4(lo, dot_half<0>(a, b));
+        store4(hi, dot_half<1>(a, b));
+        store4(all, dot(a, b));
+        for (int i = 0; i < 4; ++i) {
+            int32_t want[2] = {};
+            for (int k = 0; k < 32; ++k) want[k / 16] += w[i / 2][k] * y[i % 2][k];
+            ASSERT_EQ(lo[i], static_cast<float>(want[0]));
+            ASSERT_EQ(hi[i], static_cast<float>(want[1]));
+            ASSERT_EQ(all[i], static_cast<float>(want[0] + want[1]));
+        }
+    }
+    float got[4];
+    store4(got, fma(of_first(2, 3), of_second(5, 7), mul(of_first(10, 20), of_second(1, 2))));
+    const float want[4] = {2 * 5 + 10, 2 * 7 + 20, 3 * 5 + 20, 3 * 7 + 40};
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(got[i], want[i]);
+}
+
 TEST(ByteWords, EightFloats) {
     const float x[9] = {0, 1, -2, 3, -4, 5, -6, 7, -8};
     float got[8];

@@ -13,8 +13,7 @@ namespace tenon::cpu {
 // Activation rows as a weight type wants them.
 enum class Operand : uint8_t {
     kF32,   // n floats
-    kF16,   // n ggml_fp16_t
-    kBf16,  // n ggml_bf16_t
+    kBf16,  // n ggml_bf16_t: partner_tile of bf16
     kQ8,    // see Q8Row
 };
 
@@ -56,18 +55,12 @@ struct DotType {
     ggml_vec_dot_t vec_dot;  // weights . partner
     Operand operand;         // that `tile` wants
     TileFn tile;
+    TileFn partner_tile = nullptr;  // for rows of `partner` as they are; NULL: they are converted
+    bool prefers_partner = false;   // f32 rows are worth rounding to `partner` for its tile
 };
 
 // NULL: this type is no operand of matrix products.
 const DotType* find_dot_type(ggml_type type);
-
-// The same from code for instructions beyond those of the variant, if this processor has them; else
-// NULL.
-const DotType* find_extra_dot_type(ggml_type type);
-
-// Tiles of plain types where the activations are not f32: f16 . f16, bf16 . bf16.
-void tile_f16_f16(const Tile& tile);
-void tile_bf16_bf16(const Tile& tile);
 
 void quantize_q8_0(const float* src, void* dst, int64_t n);
 void quantize_q4_0(const float* src, void* dst, int64_t n);

@@ -1,9 +1,11 @@
 // Products of the types with blocks of 32 and one scale: weights are unpacked to signed bytes once
 // and multiplied with the 8-bit codes of several columns.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "plugins/cpu/dot/tiling.h"
 #include "plugins/cpu/dot/types.h"
@@ -13,8 +15,10 @@
 namespace tenon::cpu {
 namespace {
 
+using simd::f32x4;
 using simd::f32x8;
 using simd::i8x32;
+using simd::i8x32x2;
 
 // value = code*scale, plus `minimum` where there is one
 template <ggml_type type>
@@ -155,11 +159,72 @@ struct Q8Tile {
     }
 };
 
+// The same, two rows with two columns at a time (simd/row_pairs.h). What is missing to make pairs
+// is a repetition of the last.
+template <class B>
+struct Q8PairTile {
+    static constexpr int kRows = 4;
+    static constexpr int kCols = 4;
+
+    template <int R, int C>
+    static void run(const Tile& tile, int64_t row, int64_t col) {
+        constexpr int kRowPairs = (R + 1) / 2, kColPairs = (C + 1) / 2;
+        const typename B::Bytes* w[R];
+        Q8Row y[C];
+        TENON_UNROLL
+        for (int r = 0; r < R; ++r) {
+            w[r] = reinterpret_cast<const typename B::Bytes*>(tile.weights +
+                                                              (row + r) * tile.row_stride);
+        }
+        TENON_UNROLL
+        for (int c = 0; c < C; ++c) y[c] = Q8Row::at(tile.b[col + c], tile.k);
+
+        f32x4 acc[kRowPairs][kColPairs] = {};
+        for (int64_t i = 0; i < tile.k / 32; ++i) {
+            i8x32x2 codes[kRowPairs];
+            f32x4 scales[kRowPairs], minima[kRowPairs];
+            TENON_UNROLL
+            for (int r = 0; r < kRowPairs; ++r) {
+                const auto &a = w[2 * r][i], &b = w[std::min(2 * r + 1, R - 1)][i];
+                codes[r] = simd::pair(B::codes(a), B::codes(b));
+                scales[r] = simd::of_first(B::scale(a), B::scale(b));
+                if constexpr (kHasMinimum<B>) {
+                    minima[r] = simd::of_first(B::minimum(a), B::minimum(b));
+                }
+            }
+            TENON_UNROLL
+            for (int c = 0; c < kColPairs; ++c) {
+                const Q8Row &a = y[2 * c], &b = y[std::min(2 * c + 1, C - 1)];
+                const i8x32x2 x =
+                    simd::pair(simd::load_i8(a.codes + 32 * i), simd::load_i8(b.codes + 32 * i));
+                const f32x4 x_scales = simd::of_second(a.scales[i], b.scales[i]);
+                TENON_UNROLL
+                for (int r = 0; r < kRowPairs; ++r) {
+                    acc[r][c] = simd::fma(simd::dot(codes[r], x), simd::mul(scales[r], x_scales),
+                                          acc[r][c]);
+                    if constexpr (kHasMinimum<B>) {
+                        acc[r][c] =
+                            simd::fma(minima[r], simd::of_second(a.sums[i], b.sums[i]), acc[r][c]);
+                    }
+                }
+            }
+        }
+        for (int c = 0; c < C; ++c) {
+            for (int r = 0; r < R; ++r) {
+                float four[4];
+                simd::store4(four, acc[r / 2][c / 2]);
+                tile.dst[col + c][row + r] = four[2 * (r % 2) + c % 2];
+            }
+        }
+    }
+};
+
 }  // namespace
 
 template <ggml_type type>
 void tile_q8(const Tile& tile) {
-    tile_all<Q8Tile<Block<type>>>(tile);
+    using B = Block<type>;
+    tile_all<std::conditional_t<simd::kRowPairs, Q8PairTile<B>, Q8Tile<B>>>(tile);
 }
 
 template <ggml_type type>

@@ -1,20 +1,15 @@
-// The functions behind the table in dot.cpp, one set per family.
+// What stands behind find_dot_type, one set per family.
 #pragma once
 
 #include "plugins/cpu/dot/dot.h"
 
 namespace tenon::cpu {
 
-// float.cpp
-void tile_f32(const Tile& tile);
-void tile_f16_f32(const Tile& tile);
-void tile_bf16_f32(const Tile& tile);
-void vec_dot_f32(int n, float* s, size_t bs, const void* x, size_t bx, const void* y, size_t by,
-                 int nrc);
-void vec_dot_f16(int n, float* s, size_t bs, const void* x, size_t bx, const void* y, size_t by,
-                 int nrc);
-void vec_dot_bf16(int n, float* s, size_t bs, const void* x, size_t bx, const void* y, size_t by,
-                  int nrc);
+// Rows of the table per family; NULL: another type. float.cpp has f32 and f16, bfloat.cpp bf16,
+// blocks.cpp the quantised types.
+const DotType* find_float_dot(ggml_type type);
+const DotType* find_bfloat_dot(ggml_type type);
+const DotType* find_block_dot(ggml_type type);
 
 // q4_q5_q8.cpp
 template <ggml_type type>

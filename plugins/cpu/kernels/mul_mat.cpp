@@ -104,27 +104,42 @@ Verdict supports_mul_mat(const ggml_tensor& node) {
 
 MulMatOperands mul_mat_operands(const ggml_tensor& a, const ggml_tensor& b) {
     const DotType& type = *find_dot_type(a.type);
-    if (b.type == GGML_TYPE_F16) return {tile_f16_f16, Operand::kF16, true, 0};
-    if (b.type == GGML_TYPE_BF16) return {tile_bf16_bf16, Operand::kBf16, true, 0};
-    if (type.operand == Operand::kQ8) {
-        return {type.tile, Operand::kQ8, false, Q8Row::bytes(b.ne[0])};
+    const auto rows = [n = b.ne[0]](TileFn tile, Operand form) -> MulMatOperands {
+        const size_t bytes = form == Operand::kQ8
+                                 ? Q8Row::bytes(n)
+                                 : static_cast<size_t>(n) * (form == Operand::kBf16 ? 2 : 4);
+        return {tile, form, false, (bytes + 63) / 64 * 64};
+    };
+    if (b.type == type.partner && type.partner_tile) {
+        return {type.partner_tile, type.operand, true, 0};
     }
-    if (b.type == GGML_TYPE_F32) return {type.tile, Operand::kF32, true, 0};
-    const size_t size = (static_cast<size_t>(b.ne[0]) * sizeof(float) + 63) / 64 * 64;
-    return {type.tile, Operand::kF32, false, size};
+    if (b.type == GGML_TYPE_F32 && type.prefers_partner) {
+        return rows(type.partner_tile, Operand::kBf16);
+    }
+    if (b.type == GGML_TYPE_F32 && type.operand == Operand::kF32) {
+        return {type.tile, Operand::kF32, true, 0};
+    }
+    return rows(type.tile, type.operand);
 }
 
 void convert_operand_row(const ggml_tensor& b, Operand form, const void* src, void* dst) {
     const int64_t n = b.ne[0];
-    if (form == Operand::kQ8) {
-        if (b.type == GGML_TYPE_F32) {
-            quantize_q8_row(static_cast<const float*>(src), dst, n);
-        } else {
-            repack_q8_row(b.type, src, dst, n);
-        }
-        return;
+    const auto* floats = static_cast<const float*>(src);
+    switch (form) {
+        case Operand::kF32:
+            decode_operand_row(b, src, static_cast<float*>(dst));
+            break;
+        case Operand::kBf16:  // bf16 itself is used in place
+            simd::convert(static_cast<ggml_bf16_t*>(dst), floats, n);
+            break;
+        case Operand::kQ8:
+            if (b.type == GGML_TYPE_F32) {
+                quantize_q8_row(floats, dst, n);
+            } else {
+                repack_q8_row(b.type, src, dst, n);
+            }
+            break;
     }
-    decode_operand_row(b, src, static_cast<float*>(dst));
 }
 
 int64_t mul_mat_rows_per_chunk(const Task& task, int64_t n_rows, int64_t other_chunks) {

@@ -14,3 +14,6 @@ inline i32x8 dot(i8x32 w, i8x32 y) { return {dot16(w.lo, y.lo), dot16(w.hi, y.hi
 inline i32x8 dot_unsigned(i8x32 w, i8x32 y) { return dot(w, y); }
 
 }  // namespace tenon::cpu::simd
+
+#include "plugins/cpu/simd/bf16_pairs.h"
+#include "plugins/cpu/simd/row_pairs.h"

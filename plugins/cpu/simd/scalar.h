@@ -362,3 +362,6 @@ inline int32_t store_i8(int8_t* p, const float* x, float scale) {
 inline void prefetch(const void* p) { __builtin_prefetch(p); }
 
 }  // namespace tenon::cpu::simd
+
+#include "plugins/cpu/simd/bf16_pairs.h"
+#include "plugins/cpu/simd/row_pairs.h"

@@ -48,6 +48,12 @@ void store_some(Half* p, f32 a, int n) {
     for (int k = 0; k < n && k < f32::lanes; ++k) p[k] = lanes[k];
 }
 
+inline bf16x2 load_some_pairs(const ggml_bf16_t* p, int n) {
+    ggml_bf16_t both[2 * f32::lanes] = {};
+    for (int k = 0; k < n && k < 2 * f32::lanes; ++k) both[k] = p[k];
+    return load_pairs(both);
+}
+
 // ---- loops that make a row --------------------------------------------------------------------
 
 // dst[i] = fn(a[i]); fn: f32 -> f32. The last, partial vector is computed like the others.
