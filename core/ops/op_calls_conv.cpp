@@ -17,48 +17,48 @@ ggml_tensor* interpolate(M m, int64_t w, int64_t h, uint32_t mode, uint32_t flag
 
 constexpr std::array kRows{
     // conv; the call's type is the kernel's
-    CallRow{GGML_OP_CONV_2D, kFloats, "kernel 3 x 3, padding 1",
+    CallRow{GGML_OP_CONV_2D, kAllFloats, "kernel 3 x 3, padding 1",
             [](M m) {
                 return ggml_conv_2d_direct(m.ctx, m.typed(3, 3, 16, 32), m.f32(32, 24, 16, 2), 1, 1,
                                            1, 1, 1, 1);
             }},
-    CallRow{GGML_OP_CONV_2D, kFloats, "kernel 5 x 3, stride 2, dilation 2",
+    CallRow{GGML_OP_CONV_2D, kAllFloats, "kernel 5 x 3, stride 2, dilation 2",
             [](M m) {
                 return ggml_conv_2d_direct(m.ctx, m.typed(5, 3, 7, 9), m.f32(33, 21, 7), 2, 2, 2, 1,
                                            2, 2);
             }},
-    CallRow{GGML_OP_CONV_3D, kFloats, "kernel 3 x 3 x 3, padding 1",
+    CallRow{GGML_OP_CONV_3D, kAllFloats, "kernel 3 x 3 x 3, padding 1",
             [](M m) {
                 return ggml_conv_3d_direct(m.ctx, m.typed(3, 3, 3, 4 * 8), m.f32(16, 12, 8, 4), 1,
                                            1, 1, 1, 1, 1, 1, 1, 1, 4, 1, 8);
             }},
-    CallRow{GGML_OP_CONV_2D_DW, kFloats, "kernel 3 x 3, padding 1",
+    CallRow{GGML_OP_CONV_2D_DW, kAllFloats, "kernel 3 x 3, padding 1",
             [](M m) {
                 return ggml_conv_2d_dw_direct(m.ctx, m.typed(3, 3, 1, 32), m.f32(32, 24, 32), 1, 1,
                                               1, 1, 1, 1);
             }},
-    CallRow{GGML_OP_CONV_2D_DW, kF32, "channels innermost",
+    CallRow{GGML_OP_CONV_2D_DW, kAllFloats, "channels innermost",
             [](M m) {
                 ggml_tensor* kernel = ggml_permute(m.ctx, m.typed(32, 3, 3, 1), 3, 0, 1, 2);
                 return ggml_conv_2d_dw_direct(m.ctx, kernel,
                                               channels_first(m, GGML_TYPE_F32, 32, 24, 32, 1), 1, 1,
                                               1, 1, 1, 1);
             }},
-    CallRow{GGML_OP_CONV_TRANSPOSE_1D, kFloats, "kernel 16, stride 8",
+    CallRow{GGML_OP_CONV_TRANSPOSE_1D, kAllFloats, "kernel 16, stride 8",
             [](M m) {
                 return ggml_conv_transpose_1d(m.ctx, m.typed(16, 32, 64), m.f32(100, 64), 8, 0, 1);
             }},
-    CallRow{GGML_OP_CONV_TRANSPOSE_2D, kFloats, "kernel 2 x 2, stride 2",
+    CallRow{GGML_OP_CONV_TRANSPOSE_2D, kAllFloats, "kernel 2 x 2, stride 2",
             [](M m) {
                 return ggml_conv_transpose_2d_p0(m.ctx, m.typed(2, 2, 16, 32), m.f32(16, 12, 32),
                                                  2);
             }},
-    CallRow{GGML_OP_IM2COL, kFloats, "2d, kernel 3 x 3, padding 1",
+    CallRow{GGML_OP_IM2COL, kAllFloats, "2d, kernel 3 x 3, padding 1",
             [](M m) {
                 return ggml_im2col(m.ctx, m.f16(3, 3, 16, 32), m.f32(32, 24, 16, 2), 1, 1, 1, 1, 1,
                                    1, true, m.type);
             }},
-    CallRow{GGML_OP_IM2COL, kFloats, "1d, kernel 3, stride 2",
+    CallRow{GGML_OP_IM2COL, kAllFloats, "1d, kernel 3, stride 2",
             [](M m) {
                 return ggml_im2col(m.ctx, m.f16(3, 80, 64), m.f32(300, 80), 2, 0, 1, 0, 1, 0, false,
                                    m.type);
@@ -68,13 +68,13 @@ constexpr std::array kRows{
                 return ggml_im2col(m.ctx, m.f16(3, 3, 16, 32), m.f16(32, 24, 16), 1, 1, 1, 1, 1, 1,
                                    true, GGML_TYPE_F16);
             }},
-    CallRow{GGML_OP_IM2COL_BACK, kF32, "2d, kernel 3 x 3, padding 1",
+    CallRow{GGML_OP_IM2COL_BACK, kAllFloats, "2d, kernel 3 x 3, padding 1",
             [](M m) {
                 int64_t ne[] = {32, 24, 16, 2};
-                return ggml_im2col_back(m.ctx, m.f32(144, 32, 24, 2), m.f32(3, 3, 16, 32), ne, 1, 1,
-                                        1, 1, 1, 1, true);
+                return ggml_im2col_back(m.ctx, m.typed(144, 32, 24, 2), m.typed(3, 3, 16, 32), ne,
+                                        1, 1, 1, 1, 1, 1, true);
             }},
-    CallRow{GGML_OP_IM2COL_3D, kFloats, "kernel 3 x 3 x 3, padding 1",
+    CallRow{GGML_OP_IM2COL_3D, kAllFloats, "kernel 3 x 3 x 3, padding 1",
             [](M m) {
                 return ggml_im2col_3d(m.ctx, m.f16(3, 3, 3, 4 * 8), m.f32(16, 12, 8, 4), 4, 1, 1, 1,
                                       1, 1, 1, 1, 1, 1, m.type);
@@ -83,28 +83,28 @@ constexpr std::array kRows{
             [](M m) { return ggml_col2im_1d(m.ctx, m.typed(16 * 32, 100), 8, 32, 4); }},
 
     // pool
-    CallRow{GGML_OP_POOL_1D, kFloats, "max, window 3, stride 2",
+    CallRow{GGML_OP_POOL_1D, kAllFloats, "max, window 3, stride 2",
             [](M m) { return ggml_pool_1d(m.ctx, m.typed(128, 16), GGML_OP_POOL_MAX, 3, 2, 1); }},
-    CallRow{GGML_OP_POOL_1D, kF32, "avg, window 3, stride 2",
+    CallRow{GGML_OP_POOL_1D, kAllFloats, "avg, window 3, stride 2",
             [](M m) { return ggml_pool_1d(m.ctx, m.typed(128, 16), GGML_OP_POOL_AVG, 3, 2, 1); }},
-    CallRow{GGML_OP_POOL_2D, kFloats, "max, window 2 x 2",
+    CallRow{GGML_OP_POOL_2D, kAllFloats, "max, window 2 x 2",
             [](M m) {
                 return ggml_pool_2d(m.ctx, m.typed(32, 24, 16), GGML_OP_POOL_MAX, 2, 2, 2, 2, 0.0f,
                                     0.0f);
             }},
-    CallRow{GGML_OP_POOL_2D, kF32, "avg, window 3 x 3, padding 1",
+    CallRow{GGML_OP_POOL_2D, kAllFloats, "avg, window 3 x 3, padding 1",
             [](M m) {
                 return ggml_pool_2d(m.ctx, m.typed(32, 24, 16), GGML_OP_POOL_AVG, 3, 3, 1, 1, 1.0f,
                                     1.0f);
             }},
-    CallRow{GGML_OP_POOL_2D_BACK, kF32, "max, window 2 x 2",
+    CallRow{GGML_OP_POOL_2D_BACK, kAllFloats, "max, window 2 x 2",
             [](M m) {
-                return ggml_pool_2d_back(m.ctx, m.f32(16, 12, 16), m.f32(32, 24, 16),
+                return ggml_pool_2d_back(m.ctx, m.typed(16, 12, 16), m.typed(32, 24, 16),
                                          GGML_OP_POOL_MAX, 2, 2, 2, 2, 0.0f, 0.0f);
             }},
-    CallRow{GGML_OP_POOL_2D_BACK, kF32, "avg, window 2 x 2",
+    CallRow{GGML_OP_POOL_2D_BACK, kAllFloats, "avg, window 2 x 2",
             [](M m) {
-                return ggml_pool_2d_back(m.ctx, m.f32(16, 12, 16), m.f32(32, 24, 16),
+                return ggml_pool_2d_back(m.ctx, m.typed(16, 12, 16), m.typed(32, 24, 16),
                                          GGML_OP_POOL_AVG, 2, 2, 2, 2, 0.0f, 0.0f);
             }},
     CallRow{GGML_OP_UPSCALE, kF32, "nearest, twice",

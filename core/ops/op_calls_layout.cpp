@@ -23,7 +23,7 @@ void map3(ggml_tensor* dst, const ggml_tensor* a, const ggml_tensor*, const ggml
 void map_any(ggml_tensor* dst, int ith, int, void*) { copy_first(dst, dst->src[0], ith); }
 
 ggml_tensor* parameter(M m, int64_t ne0, int64_t ne1) {
-    ggml_tensor* w = m.f32(ne0, ne1);
+    ggml_tensor* w = m.typed(ne0, ne1);
     ggml_set_param(w);
     return w;
 }
@@ -74,8 +74,8 @@ constexpr std::array kRows{
             [](M m) { return ggml_cont(m.ctx, m.permuted(256, 16, 8)); }},
     CallRow{GGML_OP_REPEAT, kRepeated, "along every dimension",
             [](M m) { return ggml_repeat_4d(m.ctx, m.typed(64, 8, 4), 128, 16, 8, 2); }},
-    CallRow{GGML_OP_REPEAT_BACK, kF32, "along every dimension",
-            [](M m) { return ggml_repeat_back(m.ctx, m.f32(128, 16, 8, 2), m.f32(64, 8, 4)); }},
+    CallRow{GGML_OP_REPEAT_BACK, kAllFloats, "along every dimension",
+            [](M m) { return ggml_repeat_back(m.ctx, m.typed(128, 16, 8, 2), m.typed(64, 8, 4)); }},
     CallRow{GGML_OP_CONCAT, kJoined, "along rows",
             [](M m) { return ggml_concat(m.ctx, m.typed(256, 16), m.typed(64, 16), 0); }},
     CallRow{GGML_OP_CONCAT, kJoined, "along dimension 2",
@@ -86,9 +86,9 @@ constexpr std::array kRows{
             [](M m) { return ggml_get_rows(m.ctx, m.typed(512, 256), m.i32(32)); }},
     CallRow{GGML_OP_GET_ROWS, kGathered, "32 of 256 rows",
             [](M m) { return ggml_get_rows(m.ctx, m.typed(512, 256), m.i32(32)); }},
-    CallRow{GGML_OP_GET_ROWS, kF32, "batch",
+    CallRow{GGML_OP_GET_ROWS, kAllFloats, "batch",
             [](M m) { return ggml_get_rows(m.ctx, m.typed(64, 32, 7), m.i32(4, 7)); }},
-    CallRow{GGML_OP_GET_ROWS_BACK, kFloats, "32 of 256 rows",
+    CallRow{GGML_OP_GET_ROWS_BACK, kAllFloats, "32 of 256 rows",
             [](M m) {
                 return ggml_get_rows_back(m.ctx, m.typed(512, 32), m.i32(32), m.f32(512, 256));
             }},
@@ -106,31 +106,32 @@ constexpr std::array kRows{
             }},
 
     // pad
-    CallRow{GGML_OP_PAD, kF32, "right",
-            [](M m) { return ggml_pad(m.ctx, m.f32(60, 30, 4), 4, 2, 0, 0); }},
-    CallRow{GGML_OP_PAD, kF32, "both sides",
-            [](M m) { return ggml_pad_ext(m.ctx, m.f32(60, 30, 4), 1, 3, 2, 1, 1, 0, 0, 1); }},
-    CallRow{
-        GGML_OP_PAD, kF32, "circular",
-        [](M m) { return ggml_pad_ext_circular(m.ctx, m.f32(60, 30, 4), 1, 3, 2, 1, 0, 0, 0, 0); }},
+    CallRow{GGML_OP_PAD, kAllFloats, "right",
+            [](M m) { return ggml_pad(m.ctx, m.typed(60, 30, 4), 4, 2, 0, 0); }},
+    CallRow{GGML_OP_PAD, kAllFloats, "both sides",
+            [](M m) { return ggml_pad_ext(m.ctx, m.typed(60, 30, 4), 1, 3, 2, 1, 1, 0, 0, 1); }},
+    CallRow{GGML_OP_PAD, kAllFloats, "circular",
+            [](M m) {
+                return ggml_pad_ext_circular(m.ctx, m.typed(60, 30, 4), 1, 3, 2, 1, 0, 0, 0, 0);
+            }},
     CallRow{GGML_OP_PAD_REFLECT_1D, kF32, "10 and 9",
             [](M m) { return ggml_pad_reflect_1d(m.ctx, m.f32(512, 34), 10, 9); }},
-    CallRow{GGML_OP_ROLL, kF32, "all dimensions",
-            [](M m) { return ggml_roll(m.ctx, m.f32(64, 16, 4, 3), 3, -2, 1, -1); }},
+    CallRow{GGML_OP_ROLL, kAllFloats, "all dimensions",
+            [](M m) { return ggml_roll(m.ctx, m.typed(64, 16, 4, 3), 3, -2, 1, -1); }},
 
     // sort
-    CallRow{GGML_OP_ARGSORT, kF32, "ascending, 1024",
-            [](M m) { return ggml_argsort(m.ctx, m.f32(1024, 16), GGML_SORT_ORDER_ASC); }},
-    CallRow{GGML_OP_ARGSORT, kF32, "descending, 60",
-            [](M m) { return ggml_argsort(m.ctx, m.f32(60, 16), GGML_SORT_ORDER_DESC); }},
-    CallRow{GGML_OP_ARGSORT, kF32, "descending, a vocabulary",
-            [](M m) { return ggml_argsort(m.ctx, m.f32(32000), GGML_SORT_ORDER_DESC); }},
-    CallRow{GGML_OP_TOP_K, kF32, "8 of 128",
-            [](M m) { return ggml_top_k(m.ctx, m.f32(128, 16), 8); }},
-    CallRow{GGML_OP_TOP_K, kF32, "40 of a vocabulary",
-            [](M m) { return ggml_top_k(m.ctx, m.f32(32000), 40); }},
-    CallRow{GGML_OP_TOP_K, kF32, "2000 of a vocabulary",
-            [](M m) { return ggml_top_k(m.ctx, m.f32(32000), 2000); }},
+    CallRow{GGML_OP_ARGSORT, kAllFloats, "ascending, 1024",
+            [](M m) { return ggml_argsort(m.ctx, m.typed(1024, 16), GGML_SORT_ORDER_ASC); }},
+    CallRow{GGML_OP_ARGSORT, kAllFloats, "descending, 60",
+            [](M m) { return ggml_argsort(m.ctx, m.typed(60, 16), GGML_SORT_ORDER_DESC); }},
+    CallRow{GGML_OP_ARGSORT, kAllFloats, "descending, a vocabulary",
+            [](M m) { return ggml_argsort(m.ctx, m.typed(32000), GGML_SORT_ORDER_DESC); }},
+    CallRow{GGML_OP_TOP_K, kAllFloats, "8 of 128",
+            [](M m) { return ggml_top_k(m.ctx, m.typed(128, 16), 8); }},
+    CallRow{GGML_OP_TOP_K, kAllFloats, "40 of a vocabulary",
+            [](M m) { return ggml_top_k(m.ctx, m.typed(32000), 40); }},
+    CallRow{GGML_OP_TOP_K, kAllFloats, "2000 of a vocabulary",
+            [](M m) { return ggml_top_k(m.ctx, m.typed(32000), 2000); }},
 
     // custom
     CallRow{GGML_OP_MAP_CUSTOM1, kF32, "matrix",
@@ -146,23 +147,23 @@ constexpr std::array kRows{
     CallRow{GGML_OP_CUSTOM, kF32, "matrix", custom},
 
     // train
-    CallRow{GGML_OP_CROSS_ENTROPY_LOSS, kF32, "10 classes",
-            [](M m) { return ggml_cross_entropy_loss(m.ctx, m.f32(10, 512), m.f32(10, 512)); }},
-    CallRow{GGML_OP_CROSS_ENTROPY_LOSS, kF32, "a vocabulary",
-            [](M m) { return ggml_cross_entropy_loss(m.ctx, m.f32(32000), m.f32(32000)); }},
-    CallRow{GGML_OP_CROSS_ENTROPY_LOSS_BACK, kF32, "10 classes",
+    CallRow{GGML_OP_CROSS_ENTROPY_LOSS, kAllFloats, "10 classes",
+            [](M m) { return ggml_cross_entropy_loss(m.ctx, m.typed(10, 512), m.typed(10, 512)); }},
+    CallRow{GGML_OP_CROSS_ENTROPY_LOSS, kAllFloats, "a vocabulary",
+            [](M m) { return ggml_cross_entropy_loss(m.ctx, m.typed(32000), m.typed(32000)); }},
+    CallRow{GGML_OP_CROSS_ENTROPY_LOSS_BACK, kAllFloats, "10 classes",
             [](M m) {
-                return ggml_cross_entropy_loss_back(m.ctx, m.f32(1), m.f32(10, 512),
-                                                    m.f32(10, 512));
+                return ggml_cross_entropy_loss_back(m.ctx, m.typed(1), m.typed(10, 512),
+                                                    m.typed(10, 512));
             }},
-    CallRow{GGML_OP_OPT_STEP_ADAMW, kF32, "matrix",
+    CallRow{GGML_OP_OPT_STEP_ADAMW, kAllFloats, "matrix",
             [](M m) {
-                return ggml_opt_step_adamw(m.ctx, parameter(m, 256, 16), m.f32(256, 16),
-                                           m.f32(256, 16), m.f32(256, 16), m.f32(7));
+                return ggml_opt_step_adamw(m.ctx, parameter(m, 256, 16), m.typed(256, 16),
+                                           m.typed(256, 16), m.typed(256, 16), m.f32(7));
             }},
-    CallRow{GGML_OP_OPT_STEP_SGD, kF32, "matrix",
+    CallRow{GGML_OP_OPT_STEP_SGD, kAllFloats, "matrix",
             [](M m) {
-                return ggml_opt_step_sgd(m.ctx, parameter(m, 256, 16), m.f32(256, 16), m.f32(2));
+                return ggml_opt_step_sgd(m.ctx, parameter(m, 256, 16), m.typed(256, 16), m.f32(2));
             }},
 };
 

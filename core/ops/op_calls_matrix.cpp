@@ -44,7 +44,7 @@ ggml_tensor* yarn(M m) {
 }
 
 ggml_tensor* soft_max_sinks(M m) {
-    ggml_tensor* node = ggml_soft_max_ext(m.ctx, m.f32(256, 32, 8), m.f16(256, 32), 0.1f, 0.0f);
+    ggml_tensor* node = ggml_soft_max_ext(m.ctx, m.typed(256, 32, 8), m.f16(256, 32), 0.1f, 0.0f);
     ggml_soft_max_add_sinks(node, m.f32(8));
     return node;
 }
@@ -56,8 +56,8 @@ ggml_tensor* hadamard(M m) {
 }
 
 constexpr ggml_type kHalves[] = {GGML_TYPE_F16, GGML_TYPE_BF16};
-constexpr ggml_type kOuter[] = {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_Q4_0, GGML_TYPE_Q8_0,
-                                GGML_TYPE_Q4_K};
+constexpr ggml_type kOuter[] = {GGML_TYPE_F32,  GGML_TYPE_F16,  GGML_TYPE_BF16,
+                                GGML_TYPE_Q4_0, GGML_TYPE_Q8_0, GGML_TYPE_Q4_K};
 constexpr ggml_type kCommonCaches[] = {GGML_TYPE_F16, GGML_TYPE_Q8_0};
 constexpr ggml_type kF16[] = {GGML_TYPE_F16};
 
@@ -90,11 +90,12 @@ constexpr std::array kRows{
             }},
     CallRow{GGML_OP_OUT_PROD, kOuter, "m 256, n 16, k 16",
             [](M m) { return ggml_out_prod(m.ctx, m.typed(256, 16), m.f32(16, 16)); }},
-    CallRow{GGML_OP_OUT_PROD, kF32, "batch, a shared",
-            [](M m) { return ggml_out_prod(m.ctx, m.f32(256, 16, 2), m.f32(16, 16, 4)); }},
-    CallRow{GGML_OP_OUT_PROD, kF32, "b transposed",
+    CallRow{GGML_OP_OUT_PROD, kAllFloats, "batch, a shared",
+            [](M m) { return ggml_out_prod(m.ctx, m.typed(256, 16, 2), m.f32(16, 16, 4)); }},
+    CallRow{GGML_OP_OUT_PROD, kAllFloats, "b transposed",
             [](M m) {
-                return ggml_out_prod(m.ctx, m.f32(256, 16), ggml_transpose(m.ctx, m.f32(16, 8)));
+                return ggml_out_prod(m.ctx, m.typed(256, 16),
+                                     ggml_transpose(m.ctx, m.typed(16, 8)));
             }},
     CallRow{GGML_OP_SOLVE_TRI, kF32, "64 unknowns, 32 right sides",
             [](M m) {
@@ -102,8 +103,8 @@ constexpr std::array kRows{
             }},
 
     // attention
-    CallRow{GGML_OP_SOFT_MAX, kF32, "no mask",
-            [](M m) { return ggml_soft_max(m.ctx, m.f32(256, 32, 8)); }},
+    CallRow{GGML_OP_SOFT_MAX, kAllFloats, "no mask",
+            [](M m) { return ggml_soft_max(m.ctx, m.typed(256, 32, 8)); }},
     CallRow{GGML_OP_SOFT_MAX, kFloats, "mask",
             [](M m) {
                 return ggml_soft_max_ext(m.ctx, m.f32(256, 32, 8), m.typed(256, 32), 0.1f, 0.0f);
@@ -112,12 +113,12 @@ constexpr std::array kRows{
             [](M m) {
                 return ggml_soft_max_ext(m.ctx, m.f32(256, 32, 8), m.typed(256, 32), 0.1f, 8.0f);
             }},
-    CallRow{GGML_OP_SOFT_MAX, kF32, "mask, sinks", soft_max_sinks},
-    CallRow{GGML_OP_SOFT_MAX, kF32, "long rows",
-            [](M m) { return ggml_soft_max(m.ctx, m.f32(65537, 2)); }},
-    CallRow{GGML_OP_SOFT_MAX_BACK, kF32, "scale",
+    CallRow{GGML_OP_SOFT_MAX, kAllFloats, "mask, sinks", soft_max_sinks},
+    CallRow{GGML_OP_SOFT_MAX, kAllFloats, "long rows",
+            [](M m) { return ggml_soft_max(m.ctx, m.typed(65537, 2)); }},
+    CallRow{GGML_OP_SOFT_MAX_BACK, kAllFloats, "scale",
             [](M m) {
-                return ggml_soft_max_ext_back(m.ctx, m.f32(256, 32, 8), m.f32(256, 32, 8), 0.1f,
+                return ggml_soft_max_ext_back(m.ctx, m.typed(256, 32, 8), m.typed(256, 32, 8), 0.1f,
                                               0.0f);
             }},
     CallRow{GGML_OP_FLASH_ATTN_EXT, kCaches, "1 query, d 128, mask",
@@ -143,28 +144,28 @@ constexpr std::array kRows{
             }},
 
     // rope
-    CallRow{GGML_OP_ROPE, kFloats, "normal, d 128",
+    CallRow{GGML_OP_ROPE, kAllFloats, "normal, d 128",
             [](M m) { return rope(m, m.typed(128, 8, 32), 128, GGML_ROPE_TYPE_NORMAL, nullptr); }},
-    CallRow{GGML_OP_ROPE, kFloats, "neox, 64 of 80",
+    CallRow{GGML_OP_ROPE, kAllFloats, "neox, 64 of 80",
             [](M m) { return rope(m, m.typed(80, 8, 32), 64, GGML_ROPE_TYPE_NEOX, nullptr); }},
-    CallRow{GGML_OP_ROPE, kF32, "neox, frequency factors",
-            [](M m) { return rope(m, m.f32(128, 8, 32), 128, GGML_ROPE_TYPE_NEOX, m.f32(64)); }},
-    CallRow{GGML_OP_ROPE, kF32, "neox, YaRN", yarn},
-    CallRow{GGML_OP_ROPE, kF32, "mrope, d 128",
-            [](M m) { return rope(m, m.f32(128, 8, 32), 128, GGML_ROPE_TYPE_MROPE, nullptr); }},
-    CallRow{GGML_OP_ROPE, kF32, "imrope, d 128",
-            [](M m) { return rope(m, m.f32(128, 8, 32), 128, GGML_ROPE_TYPE_IMROPE, nullptr); }},
-    CallRow{GGML_OP_ROPE, kF32, "vision, d 80",
-            [](M m) { return rope(m, m.f32(80, 16, 32), 40, GGML_ROPE_TYPE_VISION, nullptr); }},
-    CallRow{GGML_OP_ROPE_BACK, kF32, "normal, d 128",
+    CallRow{GGML_OP_ROPE, kAllFloats, "neox, frequency factors",
+            [](M m) { return rope(m, m.typed(128, 8, 32), 128, GGML_ROPE_TYPE_NEOX, m.f32(64)); }},
+    CallRow{GGML_OP_ROPE, kAllFloats, "neox, YaRN", yarn},
+    CallRow{GGML_OP_ROPE, kAllFloats, "mrope, d 128",
+            [](M m) { return rope(m, m.typed(128, 8, 32), 128, GGML_ROPE_TYPE_MROPE, nullptr); }},
+    CallRow{GGML_OP_ROPE, kAllFloats, "imrope, d 128",
+            [](M m) { return rope(m, m.typed(128, 8, 32), 128, GGML_ROPE_TYPE_IMROPE, nullptr); }},
+    CallRow{GGML_OP_ROPE, kAllFloats, "vision, d 80",
+            [](M m) { return rope(m, m.typed(80, 16, 32), 40, GGML_ROPE_TYPE_VISION, nullptr); }},
+    CallRow{GGML_OP_ROPE_BACK, kAllFloats, "normal, d 128",
             [](M m) {
-                return ggml_rope_ext_back(m.ctx, m.f32(128, 8, 32), m.i32(32), nullptr, 128,
+                return ggml_rope_ext_back(m.ctx, m.typed(128, 8, 32), m.i32(32), nullptr, 128,
                                           GGML_ROPE_TYPE_NORMAL, 4096, 10000.0f, 1.0f, 0.0f, 1.0f,
                                           32.0f, 1.0f);
             }},
-    CallRow{GGML_OP_ROPE_BACK, kF32, "neox, 64 of 80",
+    CallRow{GGML_OP_ROPE_BACK, kAllFloats, "neox, 64 of 80",
             [](M m) {
-                return ggml_rope_ext_back(m.ctx, m.f32(80, 8, 32), m.i32(32), nullptr, 64,
+                return ggml_rope_ext_back(m.ctx, m.typed(80, 8, 32), m.i32(32), nullptr, 64,
                                           GGML_ROPE_TYPE_NEOX, 4096, 10000.0f, 1.0f, 0.0f, 1.0f,
                                           32.0f, 1.0f);
             }},
@@ -176,9 +177,9 @@ constexpr std::array kRows{
             [](M m) { return ggml_win_unpart(m.ctx, m.f32(96, 14, 14, 25), 64, 64, 14); }},
     CallRow{GGML_OP_GET_REL_POS, kF16, "14 x 14",
             [](M m) { return ggml_get_rel_pos(m.ctx, m.typed(64, 27), 14, 14); }},
-    CallRow{GGML_OP_ADD_REL_POS, kF32, "14 x 14",
+    CallRow{GGML_OP_ADD_REL_POS, kAllFloats, "14 x 14",
             [](M m) {
-                return ggml_add_rel_pos(m.ctx, m.f32(196, 196, 8), m.f32(14, 14, 14, 8),
+                return ggml_add_rel_pos(m.ctx, m.typed(196, 196, 8), m.f32(14, 14, 14, 8),
                                         m.f32(14, 14, 14, 8));
             }},
 };

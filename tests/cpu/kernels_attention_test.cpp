@@ -179,12 +179,15 @@ TEST(SoftMaxBackKernel, WorksInPlaceOfEitherSource) {
 TEST(LossKernels, RefuseOtherShapesAndTypes) {
     Tensor a(GGML_TYPE_F32, {9, 2, 1, 1}), b(GGML_TYPE_F32, {9, 3, 1, 1});
     Tensor halves(GGML_TYPE_F16, {9, 2, 1, 1}), one(GGML_TYPE_F32, {1, 1, 1, 1});
+    Tensor integers(GGML_TYPE_I32, {9, 2, 1, 1});
     const auto loss = [](Tensor& x, Tensor& y) {
         return Node(GGML_OP_CROSS_ENTROPY_LOSS, GGML_TYPE_F32, {1, 1, 1, 1}, {&x, &y}).refusal();
     };
     EXPECT_EQ(loss(a, a), TENON_REASON_NONE);
     EXPECT_EQ(loss(a, b), TENON_REASON_SHAPE);
-    EXPECT_EQ(loss(a, halves), TENON_REASON_TYPE);
+    EXPECT_EQ(loss(a, halves), TENON_REASON_NONE);
+    EXPECT_EQ(loss(a, integers), TENON_REASON_TYPE);
+    EXPECT_EQ(loss(integers, a), TENON_REASON_TYPE);
     Node back(GGML_OP_CROSS_ENTROPY_LOSS_BACK, GGML_TYPE_F32, {9, 2, 1, 1}, {&b, &a, &a});
     EXPECT_EQ(back.refusal(), TENON_REASON_SHAPE);
     back.src[0] = &one;
@@ -202,6 +205,18 @@ TEST(OptStepKernels, RefuseParametersOfOtherLengths) {
     adamw.src[4] = &two;
     EXPECT_EQ(sgd.refusal(), TENON_REASON_SHAPE);
     EXPECT_EQ(adamw.refusal(), TENON_REASON_SHAPE);
+}
+
+TEST(OptStepKernels, TakeAnyFloatsButTheResultIsOfTheWeightsType) {
+    Tensor w(GGML_TYPE_BF16, {9, 2, 1, 1}), g(GGML_TYPE_F16, {9, 2, 1, 1});
+    Tensor m(GGML_TYPE_F32, {9, 2, 1, 1}), integers(GGML_TYPE_I32, {9, 2, 1, 1});
+    Tensor seven(GGML_TYPE_F32, {7, 1, 1, 1});
+    Node adamw(GGML_OP_OPT_STEP_ADAMW, GGML_TYPE_BF16, {9, 2, 1, 1}, {&w, &g, &m, &m, &seven});
+    EXPECT_EQ(adamw.refusal(), TENON_REASON_NONE);
+    adamw.src[2] = &integers;
+    EXPECT_EQ(adamw.refusal(), TENON_REASON_TYPE);
+    Node other(GGML_OP_OPT_STEP_ADAMW, GGML_TYPE_F32, {9, 2, 1, 1}, {&w, &g, &m, &m, &seven});
+    EXPECT_EQ(other.refusal(), TENON_REASON_TYPE_MIX);
 }
 
 }  // namespace

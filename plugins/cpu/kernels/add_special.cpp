@@ -12,12 +12,11 @@ namespace {
 
 using simd::f32;
 
-// a of any float type, b of a's type or f32, dst of a's type.
+// a and b of any float type, dst of a's type.
 Verdict supports_types(const ggml_tensor& node) {
     const ggml_type a = node.src[0]->type, b = node.src[1]->type;
     if (!is_float_type(a)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (b != a && b != GGML_TYPE_F32)
-        return no(TENON_REASON_TYPE_MIX, "src1 must be f32 or have the type of src0");
+    if (!is_float_type(b)) return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
     if (node.type != a) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
     return yes();
 }
@@ -26,8 +25,7 @@ Verdict supports_types(const ggml_tensor& node) {
 template <class Fn>
 void with_types(const ggml_tensor& node, Fn&& fn) {
     with_float_type(node.src[0]->type, [&]<class A>() {
-        if (node.src[1]->type == node.src[0]->type) return fn.template operator()<A, A>();
-        fn.template operator()<A, float>();
+        with_float_type(node.src[1]->type, [&]<class B>() { fn.template operator()<A, B>(); });
     });
 }
 
@@ -85,8 +83,8 @@ Verdict supports_add1(const ggml_tensor& node) {
 
 void run_add1(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
-    with_types(node, [&]<class A, class B>() {
-        const f32 b = simd::splat(simd::to_f32(*static_cast<const B*>(node.src[1]->data)));
+    const f32 b = simd::splat(as_f32(node.src[1]->type, node.src[1]->data));
+    with_float_type(a.type, [&]<class A>() {
         for_each_piece(
             task, node, [&](int64_t begin, int64_t end, int64_t i1, int64_t i2, int64_t i3) {
                 simd::map(row<A>(node, i1, i2, i3) + begin, row<const A>(a, i1, i2, i3) + begin,
@@ -102,8 +100,8 @@ Verdict supports_add1_quantized(const ggml_tensor& node) {
     if (!format || format->block == 1) return supports_add1(node);
     if (!format->to_float || !from_float(type))
         return no(TENON_REASON_TYPE, "src0 has a type that is not both read and written");
-    if (node.src[1]->type != GGML_TYPE_F32)
-        return no(TENON_REASON_TYPE_MIX, "src1 must be f32 for quantised src0");
+    if (!is_float_type(node.src[1]->type))
+        return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
     if (node.type != type) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
     return supports_scalar(node);
 }
@@ -116,7 +114,7 @@ void run_add1_quantized(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
     const auto decode = quant::find_format(a.type)->to_float;
     const auto encode = from_float(node.type);
-    const f32 b = simd::splat(*static_cast<const float*>(node.src[1]->data));
+    const f32 b = simd::splat(as_f32(node.src[1]->type, node.src[1]->data));
     float* values = row_buffer(task, node.ne[0]);
     for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
         decode(row<const void>(a, i1, i2, i3), values, node.ne[0]);

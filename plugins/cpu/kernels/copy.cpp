@@ -221,12 +221,7 @@ Verdict supports(const ggml_tensor& node) {
     if (src.type == node.type) return yes();
     const bool plain_source = is_float_type(src.type) || src.type == GGML_TYPE_I32;
     const bool plain_target = is_float_type(node.type) || node.type == GGML_TYPE_I32;
-    if (plain_source && plain_target) {
-        if (src.type == GGML_TYPE_I32 && node.type != GGML_TYPE_F32) {
-            return no(TENON_REASON_TYPE_MIX, "i32 converts to f32 only");
-        }
-        return yes();
-    }
+    if (plain_source && plain_target) return yes();
     if (to.block > 1 && is_float_type(src.type)) {
         if (!from_float(node.type))
             return no(TENON_REASON_TYPE, "dst has a type without run-time quantizer");
@@ -234,7 +229,7 @@ Verdict supports(const ggml_tensor& node) {
             return no(TENON_REASON_STRIDES, "quantised dst is not contiguous");
         return yes();
     }
-    if (from.block > 1 && node.type == GGML_TYPE_F32) {
+    if (from.block > 1 && is_float_type(node.type)) {
         if (!quant::find_format(src.type)->to_float)
             return no(TENON_REASON_TYPE, "src0 cannot be decoded");
         return yes();

@@ -17,7 +17,7 @@ constexpr int kLanes = f32::lanes;
 Verdict supports_gla(const ggml_tensor& node) { return check_recurrent(node, 5); }
 
 void run_gla(const Task& task, const ggml_tensor& node) {
-    const Recurrence a(node, *node.src[0], *node.src[4]);
+    const Recurrence a(node, *node.src[0], *node.src[4], {task, node.src[0]->ne[0], 4});
     const float scale = params_of<tenon_gated_linear_attn_params>(node).scale;
     const auto make_step = [&](int64_t h, int64_t t, int64_t s) {
         return [k = a.source(0, h, t, s), q = a.source(2, h, t, s), g = a.source(3, h, t, s),
@@ -27,6 +27,10 @@ void run_gla(const Task& task, const ggml_tensor& node) {
         };
     };
     run_by_columns(task, a, 1, *node.src[4], make_step);
+}
+
+size_t gla_workspace(const ggml_tensor& node, int n_threads) {
+    return recurrent_workspace(node, node.src[0]->ne[0], 4, n_threads);
 }
 
 double gla_cost(const ggml_tensor& node) {
@@ -171,7 +175,7 @@ double delta_cost(const ggml_tensor& node) {
 }  // namespace
 
 extern constinit const Kernel kGatedLinearAttn{GGML_OP_GATED_LINEAR_ATTN, supports_gla, run_gla,
-                                               nullptr, gla_cost};
+                                               gla_workspace, gla_cost};
 extern constinit const Kernel kGatedDeltaNet{GGML_OP_GATED_DELTA_NET, supports_delta, run_delta,
                                              delta_workspace, delta_cost};
 

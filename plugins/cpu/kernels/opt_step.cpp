@@ -1,5 +1,6 @@
 // OPT_STEP_ADAMW, OPT_STEP_SGD: one step of an optimiser. dst is a view of the weights, which are
-// updated in place; ADAMW updates its two moments as well.
+// updated in place; ADAMW updates its two moments as well. Weights, gradients and moments may each
+// be of another float type: what is not f32 is decoded and rounded piece by piece.
 
 #include <cmath>
 
@@ -13,11 +14,14 @@ using simd::f32;
 
 // Sources 0 … n_tensors-1 have the shape of the weights; source n_tensors has n_params numbers.
 Verdict check(const ggml_tensor& node, int n_tensors, int64_t n_params) {
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+    if (node.type != node.src[0]->type)
+        return no(TENON_REASON_TYPE_MIX, "dst must have the type of the weights");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "rows are not dense");
     for (int i = 0; i < n_tensors; ++i) {
         const ggml_tensor& t = *node.src[i];
-        if (t.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "all sources must be f32");
+        if (!is_float_type(t.type)) {
+            return no(TENON_REASON_TYPE, "all sources must be f32, f16 or bf16");
+        }
         if (!tenon_same_shape(&t, &node)) {
             return no(TENON_REASON_SHAPE, "sources must have the shape of the weights");
         }
@@ -32,11 +36,54 @@ Verdict check(const ggml_tensor& node, int n_tensors, int64_t n_params) {
     return yes();
 }
 
-// fn(i, some) for each word of [begin, end), of which `some` lanes count.
+// ---- pieces of rows as f32 ----------------------------------------------------------------------
+
+constexpr int64_t kPiece = 512;  // elements of a tensor that is not f32
+
+// A row of one tensor, of which a piece at a time is read and perhaps stored.
+class Elements {
+public:
+    Elements(const ggml_tensor& t, int64_t i1, int64_t i2, int64_t i3)
+        : type_(t.type), row_(row<void>(t, i1, i2, i3)) {}
+
+    // Room for elements [at, at + n): they themselves if they are f32.
+    float* place(int64_t at) {
+        return type_ == GGML_TYPE_F32 ? static_cast<float*>(row_) + at : buffer_;
+    }
+    float* read(int64_t at, int64_t n) {
+        if (type_ == GGML_TYPE_F32) return place(at);
+        with_float_type(
+            type_, [&]<class T>() { simd::convert(buffer_, static_cast<const T*>(row_) + at, n); });
+        return buffer_;
+    }
+    // What stands at place(at) becomes the elements.
+    void store(int64_t at, int64_t n) {
+        if (type_ == GGML_TYPE_F32) return;
+        with_float_type(type_,
+                        [&]<class T>() { simd::convert(static_cast<T*>(row_) + at, buffer_, n); });
+    }
+
+private:
+    ggml_type type_;
+    void* row_;
+    float buffer_[kPiece];
+};
+
+// fn(at, n) for pieces of [begin, end): one when everything is f32.
 template <class Fn>
-void for_each_word(int64_t begin, int64_t end, Fn&& fn) {
-    for (; begin + f32::lanes <= end; begin += f32::lanes) fn(begin, f32::lanes);
-    if (begin < end) fn(begin, static_cast<int>(end - begin));
+void for_each_part(const ggml_tensor& node, int n_tensors, int64_t begin, int64_t end, Fn&& fn) {
+    bool direct = true;
+    for (int i = 0; i < n_tensors; ++i) direct = direct && node.src[i]->type == GGML_TYPE_F32;
+    const int64_t size = direct ? end - begin : kPiece;
+    for (int64_t at = begin; at < end; at += size) fn(at, std::min(size, end - at));
+}
+
+// fn(i, some) for each word of [0, n), of which `some` lanes count.
+template <class Fn>
+void for_each_word(int64_t n, Fn&& fn) {
+    int64_t i = 0;
+    for (; i + f32::lanes <= n; i += f32::lanes) fn(i, f32::lanes);
+    if (i < n) fn(i, static_cast<int>(n - i));
 }
 f32 get(const float* p, int some) {
     return some == f32::lanes ? simd::load(p) : simd::load_some(p, some);
@@ -55,31 +102,40 @@ Verdict supports_adamw(const ggml_tensor& node) { return check(node, 4, 7); }
 
 struct AdamW {  // the parameter tensor
     float alpha, beta1, beta2, epsilon, decay, beta1_correction, beta2_correction;
+
+    // n weights `w` to dst, and their moments.
+    void step(float* dst, const float* w, const float* gradient, float* first, float* second,
+              int64_t n) const {
+        const f32 keep = simd::splat(1 - alpha * decay), rate = simd::splat(alpha);
+        const f32 old1 = simd::splat(beta1), new1 = simd::splat(1 - beta1);
+        const f32 old2 = simd::splat(beta2), new2 = simd::splat(1 - beta2);
+        const f32 correction1 = simd::splat(beta1_correction);
+        const f32 correction2 = simd::splat(beta2_correction), least = simd::splat(epsilon);
+        for_each_word(n, [&](int64_t i, int some) {
+            const f32 g = get(gradient + i, some);
+            const f32 m = simd::fma(get(first + i, some), old1, g * new1);
+            const f32 v = simd::fma(get(second + i, some), old2, g * g * new2);
+            put(first + i, m, some);
+            put(second + i, v, some);
+            const f32 change = m * correction1 / (simd::sqrt(v * correction2) + least);
+            put(dst + i, simd::fnma(rate, change, get(w + i, some) * keep), some);
+        });
+    }
 };
 
 void run_adamw(const Task& task, const ggml_tensor& node) {
-    AdamW p;
-    std::memcpy(&p, node.src[4]->data, sizeof p);
-    const f32 keep = simd::splat(1 - p.alpha * p.decay), alpha = simd::splat(p.alpha);
-    const f32 beta1 = simd::splat(p.beta1), rest1 = simd::splat(1 - p.beta1);
-    const f32 beta2 = simd::splat(p.beta2), rest2 = simd::splat(1 - p.beta2);
-    const f32 correction1 = simd::splat(p.beta1_correction);
-    const f32 correction2 = simd::splat(p.beta2_correction), epsilon = simd::splat(p.epsilon);
-
+    AdamW adamw;
+    std::memcpy(&adamw, node.src[4]->data, sizeof adamw);
     for_each_piece(task, node, [&](int64_t begin, int64_t end, int64_t i1, int64_t i2, int64_t i3) {
-        const float* w = row<const float>(*node.src[0], i1, i2, i3);
-        const float* gradient = row<const float>(*node.src[1], i1, i2, i3);
-        float* first = row<float>(*node.src[2], i1, i2, i3);
-        float* second = row<float>(*node.src[3], i1, i2, i3);
-        float* dst = row<float>(node, i1, i2, i3);
-        for_each_word(begin, end, [&](int64_t i, int some) {
-            const f32 g = get(gradient + i, some);
-            const f32 m = simd::fma(get(first + i, some), beta1, g * rest1);
-            const f32 v = simd::fma(get(second + i, some), beta2, g * g * rest2);
-            put(first + i, m, some);
-            put(second + i, v, some);
-            const f32 step = m * correction1 / (simd::sqrt(v * correction2) + epsilon);
-            put(dst + i, simd::fnma(alpha, step, get(w + i, some) * keep), some);
+        Elements w(*node.src[0], i1, i2, i3), gradient(*node.src[1], i1, i2, i3);
+        Elements first(*node.src[2], i1, i2, i3), second(*node.src[3], i1, i2, i3);
+        Elements dst(node, i1, i2, i3);
+        for_each_part(node, 4, begin, end, [&](int64_t at, int64_t n) {
+            adamw.step(dst.place(at), w.read(at, n), gradient.read(at, n), first.read(at, n),
+                       second.read(at, n), n);
+            first.store(at, n);
+            second.store(at, n);
+            dst.store(at, n);
         });
     });
 }
@@ -92,10 +148,13 @@ void run_sgd(const Task& task, const ggml_tensor& node) {
     const auto* p = static_cast<const float*>(node.src[2]->data);  // alpha, decay
     const f32 alpha = simd::splat(p[0]), keep = simd::splat(1 - p[0] * p[1]);
     for_each_piece(task, node, [&](int64_t begin, int64_t end, int64_t i1, int64_t i2, int64_t i3) {
-        simd::map(row<float>(node, i1, i2, i3) + begin,
-                  row<const float>(*node.src[0], i1, i2, i3) + begin,
-                  row<const float>(*node.src[1], i1, i2, i3) + begin, end - begin,
-                  [=](f32 w, f32 g) { return simd::fnma(alpha, g, w * keep); });
+        Elements w(*node.src[0], i1, i2, i3), gradient(*node.src[1], i1, i2, i3);
+        Elements dst(node, i1, i2, i3);
+        for_each_part(node, 2, begin, end, [&](int64_t at, int64_t n) {
+            simd::map(dst.place(at), w.read(at, n), gradient.read(at, n), n,
+                      [=](f32 x, f32 g) { return simd::fnma(alpha, g, x * keep); });
+            dst.store(at, n);
+        });
     });
 }
 

@@ -3,16 +3,17 @@
 #pragma once
 
 #include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
 
 namespace tenon::cpu {
 
-// Sources [0, n) and the result are contiguous f32.
+// Sources [0, n) are contiguous floats of any type, the result is contiguous f32.
 inline Verdict check_recurrent(const ggml_tensor& node, int n) {
     if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
     for (int i = 0; i < n; ++i) {
-        if (node.src[i]->type != GGML_TYPE_F32) {
-            return no(TENON_REASON_TYPE, "all sources must be f32");
+        if (!is_float_type(node.src[i]->type)) {
+            return no(TENON_REASON_TYPE, "all sources must be f32, f16 or bf16");
         }
         if (!is_contiguous(*node.src[i])) {
             return no(TENON_REASON_STRIDES, "all sources must be contiguous");
@@ -30,10 +31,13 @@ inline Verdict check_recurrent(const ggml_tensor& node, int n) {
 // result has `tokens` rows of outputs, then the final states, which serve as M meanwhile.
 struct Recurrence {
     const ggml_tensor& node;
+    RowBuffers buffers;                 // one per source, for those that are not f32
     int64_t size, heads, seqs, tokens;  // tokens of one sequence
 
-    Recurrence(const ggml_tensor& t, const ggml_tensor& k, const ggml_tensor& state)
+    Recurrence(const ggml_tensor& t, const ggml_tensor& k, const ggml_tensor& state,
+               RowBuffers rows = {})
         : node(t),
+          buffers(rows),
           size(k.ne[0]),
           heads(k.ne[1]),
           seqs(state.ne[1]),
@@ -43,8 +47,9 @@ struct Recurrence {
     int64_t at(int64_t h, int64_t t, int64_t s) const {
         return size * (h + heads * (t + tokens * s));
     }
+    // As f32; valid until the same source is asked for another row.
     const float* source(int i, int64_t h, int64_t t, int64_t s) const {
-        return static_cast<const float*>(node.src[i]->data) + at(h, t, s);
+        return as_f32(node.src[i]->type, node.src[i]->data, at(h, t, s), size, buffers[i]);
     }
     float* output(int64_t h, int64_t t, int64_t s) const {
         return static_cast<float*>(node.data) + at(h, t, s);
@@ -53,10 +58,22 @@ struct Recurrence {
         return static_cast<float*>(node.data) + size * heads * tokens * seqs +
                size * (row + size * (h + heads * s));
     }
-    const float* first_state(const ggml_tensor& source, int64_t row, int64_t h, int64_t s) const {
-        return static_cast<const float*>(source.data) + size * (row + size * (h + heads * s));
+    // Elements [begin, end) of rows [row, row + n_rows) of M before the first token.
+    void start(const ggml_tensor& source, int64_t row, int64_t n_rows, int64_t begin, int64_t end,
+               int64_t h, int64_t s) const {
+        with_float_type(source.type, [&]<class T>() {
+            const T* first = static_cast<const T*>(source.data) + size * size * (h + heads * s);
+            for (int64_t i = row; i < row + n_rows; ++i) {
+                simd::convert(state(i, h, s) + begin, first + size * i + begin, end - begin);
+            }
+        });
     }
 };
+
+// The workspace of a node whose last source, number n, is the state.
+inline size_t recurrent_workspace(const ggml_tensor& node, int64_t size, int n, int n_threads) {
+    return any_not_f32(node, n) ? row_buffers_bytes(size, n_threads, n) : 0;
+}
 
 // Recurrences whose state M[i][j] has keys i and values j: per token o[j] = sum over i of what
 // `step(i, m, v)` adds, where v = v[j], m = M[i][j], which it updates. Columns are independent;
@@ -112,10 +129,7 @@ void run_by_columns(const Task& task, const Recurrence& a, int v_source, const g
     for (int64_t item = r.begin; item < r.end; ++item) {
         const int64_t begin = item % parts * kColumns, end = std::min(begin + kColumns, a.size);
         const int64_t h = item / parts % a.heads, s = item / (parts * a.heads);
-        for (int64_t i = 0; i < a.size; ++i) {
-            std::memcpy(a.state(i, h, s) + begin, a.first_state(state, i, h, s) + begin,
-                        static_cast<size_t>(end - begin) * sizeof(float));
-        }
+        a.start(state, 0, a.size, begin, end, h, s);
         if (end - begin == kColumns) {
             run_columns<kVectors>(a, v_source, h, s, begin, f32::lanes, make_step);
             continue;

@@ -20,10 +20,9 @@ Verdict supports_wkv6(const ggml_tensor& node) {
 }
 
 void run_wkv6(const Task& task, const ggml_tensor& node) {
-    const Recurrence a(node, *node.src[0], *node.src[5]);
-    const auto* bonus = static_cast<const float*>(node.src[3]->data);
+    const Recurrence a(node, *node.src[0], *node.src[5], {task, node.src[0]->ne[0], 5});
     const auto make_step = [&](int64_t h, int64_t t, int64_t s) {
-        return [k = a.source(0, h, t, s), r = a.source(2, h, t, s), tf = bonus + a.size * h,
+        return [k = a.source(0, h, t, s), r = a.source(2, h, t, s), tf = a.source(3, h, 0, 0),
                 td = a.source(4, h, t, s)](int64_t i, f32& m, f32 v, f32 sum) {
             const f32 kv = simd::splat(k[i]) * v;
             sum = simd::fma(simd::splat(r[i]), simd::fma(simd::splat(tf[i]), kv, m), sum);
@@ -32,6 +31,10 @@ void run_wkv6(const Task& task, const ggml_tensor& node) {
         };
     };
     run_by_columns(task, a, 1, *node.src[5], make_step);
+}
+
+size_t wkv6_workspace(const ggml_tensor& node, int n_threads) {
+    return recurrent_workspace(node, node.src[0]->ne[0], 5, n_threads);
 }
 
 double wkv6_cost(const ggml_tensor& node) {
@@ -80,14 +83,13 @@ float wkv7_row(const Wkv7Token& x, int64_t i, float* m, int64_t n) {
 
 void run_wkv7(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& state = *node.src[6];
-    const Recurrence a(node, *node.src[2], state);
+    const Recurrence a(node, *node.src[2], state, {task, node.src[2]->ne[0], 6});
     const int64_t parts = (a.size + kRows - 1) / kRows;
     const Range range = share(task, parts * a.heads * a.seqs);
     for (int64_t item = range.begin; item < range.end; ++item) {
         const int64_t begin = item % parts * kRows, end = std::min(begin + kRows, a.size);
         const int64_t h = item / parts % a.heads, s = item / (parts * a.heads);
-        std::memcpy(a.state(begin, h, s), a.first_state(state, begin, h, s),
-                    static_cast<size_t>((end - begin) * a.size) * sizeof(float));
+        a.start(state, begin, end - begin, 0, a.size, h, s);
         for (int64_t t = 0; t < a.tokens; ++t) {
             const auto source = [&](int i) { return a.source(i, h, t, s); };
             const Wkv7Token token{source(0), source(1), source(2), source(3), source(4), source(5)};
@@ -99,15 +101,19 @@ void run_wkv7(const Task& task, const ggml_tensor& node) {
     }
 }
 
+size_t wkv7_workspace(const ggml_tensor& node, int n_threads) {
+    return recurrent_workspace(node, node.src[2]->ne[0], 6, n_threads);
+}
+
 double wkv7_cost(const ggml_tensor& node) {
     return recurrent_cost({node, *node.src[2], *node.src[6]});
 }
 
 }  // namespace
 
-extern constinit const Kernel kRwkvWkv6{GGML_OP_RWKV_WKV6, supports_wkv6, run_wkv6, nullptr,
+extern constinit const Kernel kRwkvWkv6{GGML_OP_RWKV_WKV6, supports_wkv6, run_wkv6, wkv6_workspace,
                                         wkv6_cost};
-extern constinit const Kernel kRwkvWkv7{GGML_OP_RWKV_WKV7, supports_wkv7, run_wkv7, nullptr,
+extern constinit const Kernel kRwkvWkv7{GGML_OP_RWKV_WKV7, supports_wkv7, run_wkv7, wkv7_workspace,
                                         wkv7_cost};
 
 }  // namespace tenon::cpu

@@ -6,6 +6,7 @@
 
 #include "plugins/cpu/kernel.h"
 #include "plugins/cpu/kernels/alibi.h"
+#include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/vmath.h"
 
 namespace tenon::cpu {
@@ -17,9 +18,8 @@ Verdict supports(const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
     const ggml_tensor* mask = node.src[1];
     const ggml_tensor* sinks = node.src[2];
-    if (x.type != GGML_TYPE_F32 || node.type != GGML_TYPE_F32) {
-        return no(TENON_REASON_TYPE, "src0 and dst must be f32");
-    }
+    if (!is_float_type(x.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
+    if (node.type != x.type) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
     if (!has_dense_rows(x) || !has_dense_rows(node)) {
         return no(TENON_REASON_STRIDES, "rows are not dense");
     }
@@ -41,8 +41,8 @@ Verdict supports(const ggml_tensor& node) {
 }
 
 // dst = scale*x + slope*mask; returns the maximum. NaN is skipped by the maximum, not by the rest.
-template <class M>
-float scores(float* dst, const float* x, const M* mask, int64_t n, float scale, float slope) {
+template <class X, class M>
+float scores(float* dst, const X* x, const M* mask, int64_t n, float scale, float slope) {
     const f32 s = simd::splat(scale), b = simd::splat(slope);
     if (mask) {
         simd::map(dst, x, mask, n, [=](f32 v, f32 m) { return simd::fma(v, s, m * b); });
@@ -80,26 +80,42 @@ double exponentials(float* dst, int64_t n, float most) {
     return total;
 }
 
-void run(const Task& task, const ggml_tensor& node) {
+// Rows that are not f32 are computed in the member's buffer and rounded once.
+template <class X, class M>
+void run_types(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
     const ggml_tensor* mask = node.src[1];
     const float* sinks = node.src[2] ? static_cast<const float*>(node.src[2]->data) : nullptr;
     const auto p = params_of<tenon_soft_max_params>(node);
     const int64_t n = x.ne[0];
 
-    with_float_type(mask ? mask->type : GGML_TYPE_F32, [&]<class M>() {
-        for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
-            const M* m =
-                mask ? row<const M>(*mask, i1, i2 % mask->ne[2], i3 % mask->ne[3]) : nullptr;
-            float* dst = row<float>(node, i1, i2, i3);
-            const float slope = alibi_slope(i2, x.ne[2], p.max_bias);
-            float most = scores(dst, row<const float>(x, i1, i2, i3), m, n, p.scale, slope);
-            if (sinks) most = std::max(most, sinks[i2]);
-            double sum = exponentials(dst, n, most);
-            if (sinks) sum += std::exp(sinks[i2] - most);
-            simd::scale(dst, dst, n, static_cast<float>(1.0 / sum));
-        });
+    for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
+        const M* m = mask ? row<const M>(*mask, i1, i2 % mask->ne[2], i3 % mask->ne[3]) : nullptr;
+        X* dst = row<X>(node, i1, i2, i3);
+        float* e;
+        if constexpr (std::is_same_v<X, float>) {
+            e = dst;
+        } else {
+            e = row_buffer(task, n);
+        }
+        const float slope = alibi_slope(i2, x.ne[2], p.max_bias);
+        float most = scores(e, row<const X>(x, i1, i2, i3), m, n, p.scale, slope);
+        if (sinks) most = std::max(most, sinks[i2]);
+        double sum = exponentials(e, n, most);
+        if (sinks) sum += std::exp(sinks[i2] - most);
+        simd::scale(dst, e, n, static_cast<float>(1.0 / sum));
     });
+}
+
+void run(const Task& task, const ggml_tensor& node) {
+    with_float_type(node.type, [&]<class X>() {
+        with_float_type(node.src[1] ? node.src[1]->type : GGML_TYPE_F32,
+                        [&]<class M>() { run_types<X, M>(task, node); });
+    });
+}
+
+size_t workspace(const ggml_tensor& node, int n_threads) {
+    return node.type == GGML_TYPE_F32 ? 0 : row_buffers_bytes(node.ne[0], n_threads);
 }
 
 double cost(const ggml_tensor& node) {
@@ -112,9 +128,8 @@ Verdict supports_back(const ggml_tensor& node) {
     const ggml_tensor& dy = *node.src[0];
     const ggml_tensor& y = *node.src[1];
     if (!is_float_type(dy.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (y.type != dy.type || node.type != dy.type) {
-        return no(TENON_REASON_TYPE_MIX, "src1 and dst must have the type of src0");
-    }
+    if (!is_float_type(y.type)) return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
+    if (node.type != dy.type) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
     if (!tenon_same_shape(&dy, &y) || !tenon_same_shape(&dy, &node)) {
         return no(TENON_REASON_SHAPE, "src0, src1 and dst must have the same shape");
     }
@@ -128,8 +143,8 @@ Verdict supports_back(const ggml_tensor& node) {
 }
 
 // Sum of a*b: f32 products, f64 sum.
-template <class T>
-double wide_dot(const T* a, const T* b, int64_t n) {
+template <class A, class B>
+double wide_dot(const A* a, const B* b, int64_t n) {
     simd::f64x sum{};
     int64_t i = 0;
     for (; i + f32::lanes <= n; i += f32::lanes) {
@@ -142,26 +157,31 @@ double wide_dot(const T* a, const T* b, int64_t n) {
 }
 
 // dst may be either source: the sum is complete before the first write.
-void run_back(const Task& task, const ggml_tensor& node) {
+template <class G, class Y>
+void run_back_types(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& dy = *node.src[0];
     const ggml_tensor& y = *node.src[1];
     const f32 scale = simd::splat(params_of<tenon_soft_max_back_params>(node).scale);
     const int64_t n = dy.ne[0];
-    with_float_type(dy.type, [&]<class T>() {
-        for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
-            const T* gradient = row<const T>(dy, i1, i2, i3);
-            const T* value = row<const T>(y, i1, i2, i3);
-            const f32 sum = simd::splat(static_cast<float>(wide_dot(value, gradient, n)));
-            simd::map(row<T>(node, i1, i2, i3), gradient, value, n,
-                      [=](f32 g, f32 v) { return scale * v * (g - sum); });
-        });
+    for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
+        const G* gradient = row<const G>(dy, i1, i2, i3);
+        const Y* value = row<const Y>(y, i1, i2, i3);
+        const f32 sum = simd::splat(static_cast<float>(wide_dot(value, gradient, n)));
+        simd::map(row<G>(node, i1, i2, i3), gradient, value, n,
+                  [=](f32 g, f32 v) { return scale * v * (g - sum); });
+    });
+}
+
+void run_back(const Task& task, const ggml_tensor& node) {
+    with_float_type(node.type, [&]<class G>() {
+        with_float_type(node.src[1]->type, [&]<class Y>() { run_back_types<G, Y>(task, node); });
     });
 }
 
 }  // namespace
 
 extern constinit const Kernel kSoftMax =
-    Kernel{GGML_OP_SOFT_MAX, supports, run, nullptr, cost}.by_rows();
+    Kernel{GGML_OP_SOFT_MAX, supports, run, workspace, cost}.by_rows();
 extern constinit const Kernel kSoftMaxBack =
     Kernel{GGML_OP_SOFT_MAX_BACK, supports_back, run_back}.with({Parts::kRows, 0b11});
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/vmath.h"
 
 namespace tenon::cpu {
@@ -21,8 +22,9 @@ constexpr int64_t kTimes = 64;
 Verdict supports_conv(const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
     const ggml_tensor& kernel = *node.src[1];
-    if (x.type != GGML_TYPE_F32 || kernel.type != GGML_TYPE_F32 || node.type != GGML_TYPE_F32) {
-        return no(TENON_REASON_TYPE, "src0, src1 and dst must be f32");
+    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+    if (!is_float_type(x.type) || !is_float_type(kernel.type)) {
+        return no(TENON_REASON_TYPE, "src0 and src1 must be f32, f16 or bf16");
     }
     if (!has_dense_rows(x) || !has_dense_rows(kernel) || !has_dense_rows(node)) {
         return no(TENON_REASON_STRIDES, "rows are not dense");
@@ -42,6 +44,7 @@ size_t conv_workspace(const ggml_tensor& node, int n_threads) {
 }
 
 // Columns [at, at + n) of up to kLanes rows from `first` on -> out[column][lane]; other lanes 0.
+template <class T>
 void transpose(const ggml_tensor& t, int64_t first, int64_t seq, int64_t at, int64_t n,
                float* out) {
     const int64_t n_rows = std::min<int64_t>(kLanes, t.ne[1] - first);
@@ -51,7 +54,7 @@ void transpose(const ggml_tensor& t, int64_t first, int64_t seq, int64_t at, int
             f32 block[kLanes];
             TENON_UNROLL
             for (int r = 0; r < kLanes; ++r) {
-                block[r] = simd::load(row<const float>(t, first + r, seq) + at + i);
+                block[r] = simd::load(row<const T>(t, first + r, seq) + at + i);
             }
             simd::transpose(block);
             TENON_UNROLL
@@ -59,8 +62,8 @@ void transpose(const ggml_tensor& t, int64_t first, int64_t seq, int64_t at, int
         }
     }
     for (int64_t r = 0; r < kLanes; ++r) {
-        const float* src = r < n_rows ? row<const float>(t, first + r, seq) + at : nullptr;
-        for (int64_t c = i; c < n; ++c) out[c * kLanes + r] = src ? src[c] : 0.0f;
+        const T* src = r < n_rows ? row<const T>(t, first + r, seq) + at : nullptr;
+        for (int64_t c = i; c < n; ++c) out[c * kLanes + r] = src ? simd::to_f32(src[c]) : 0.0f;
     }
 }
 
@@ -69,10 +72,12 @@ void convolve(const ggml_tensor& node, int64_t channel, int64_t seq, float* scra
     const int64_t width = node.src[1]->ne[0], n_tokens = node.ne[1];
     const int n_channels = static_cast<int>(std::min<int64_t>(kLanes, node.ne[0] - channel));
     float *kernel = scratch, *piece = scratch + width * kLanes;
-    transpose(*node.src[1], channel, 0, 0, width, kernel);
+    with_float_type(node.src[1]->type,
+                    [&]<class T>() { transpose<T>(*node.src[1], channel, 0, 0, width, kernel); });
     for (int64_t t0 = 0; t0 < n_tokens; t0 += kTimes) {
         const int64_t n = std::min(kTimes, n_tokens - t0);
-        transpose(x, channel, seq, t0, n + width - 1, piece);
+        with_float_type(
+            x.type, [&]<class T>() { transpose<T>(x, channel, seq, t0, n + width - 1, piece); });
         for (int64_t t = 0; t < n; ++t) {
             f32 sum = simd::splat(0.0f);
             for (int64_t k = 0; k < width; ++k) {
@@ -111,8 +116,8 @@ constexpr int64_t kChannels = 16;  // that one piece of work keeps in step
 
 Verdict supports_scan(const ggml_tensor& node) {
     for (int i = 0; i < 6; ++i) {
-        if (node.src[i]->type != GGML_TYPE_F32) {
-            return no(TENON_REASON_TYPE, "all sources but the ids must be f32");
+        if (!is_float_type(node.src[i]->type)) {
+            return no(TENON_REASON_TYPE, "all sources but the ids must be f32, f16 or bf16");
         }
         if (!has_dense_rows(*node.src[i])) return no(TENON_REASON_STRIDES, "rows are not dense");
     }
@@ -190,22 +195,29 @@ float step(float* m, const float* b, const float* c, const float* rates, float d
 
 float softplus(float x) { return x > 20 ? x : std::log1p(std::exp(x)); }
 
+// Row (i1, i2, i3) of a source as f32.
+const float* scan_row(const ggml_tensor& t, int64_t i1, int64_t i2, int64_t i3, float* buffer) {
+    return as_f32(t.type, row<const void>(t, i1, i2, i3), 0, t.ne[0], buffer);
+}
+
 // Channels [p0, p1) of one head of one sequence over all tokens.
-void scan_channels(const Scan& a, int64_t p0, int64_t p1, int64_t h, int64_t seq) {
+void scan_channels(const Scan& a, int64_t p0, int64_t p1, int64_t h, int64_t seq,
+                   const RowBuffers& buffers) {
     const int64_t group = h / (a.heads / a.B.ne[1]);
-    const float* rates = row<const float>(a.A, h);
+    const float* rates = scan_row(a.A, h, 0, 0, buffers[0]);
     const size_t bytes = static_cast<size_t>(a.n * (p1 - p0)) * sizeof(float);
     for (int64_t t = 0; t < a.tokens; ++t) {
-        const float delta = softplus(*element<const float>(a.dt, h, t, seq, 0));
+        const float delta = softplus(as_f32(a.dt.type, element<const void>(a.dt, h, t, seq, 0)));
         const float decay = std::exp(delta * rates[0]);
-        const float* b = row<const float>(a.B, group, t, seq);
-        const float* c = row<const float>(a.C, group, t, seq);
-        const float* x = row<const float>(a.x, h, t, seq);
+        const float* b = scan_row(a.B, group, t, seq, buffers[1]);
+        const float* c = scan_row(a.C, group, t, seq, buffers[2]);
+        const float* x = as_f32(a.x.type, row<const void>(a.x, h, t, seq), p0, p1 - p0, buffers[3]);
         for (int64_t p = p0; p < p1; ++p) {
             float* m = a.state(0, p, h, seq);
-            *a.output(p, h, t, seq) =
-                a.A.ne[0] == 1 ? step<false>(m, b, c, rates, delta, decay, x[p] * delta, a.n)
-                               : step<true>(m, b, c, rates, delta, decay, x[p] * delta, a.n);
+            const float scaled_x = x[p - p0] * delta;
+            *a.output(p, h, t, seq) = a.A.ne[0] == 1
+                                          ? step<false>(m, b, c, rates, delta, decay, scaled_x, a.n)
+                                          : step<true>(m, b, c, rates, delta, decay, scaled_x, a.n);
         }
         const int64_t slot = a.tokens - 1 - t;
         if (slot > 0 && slot < a.n_states) {
@@ -218,8 +230,17 @@ void scan_channels(const Scan& a, int64_t p0, int64_t p1, int64_t h, int64_t seq
     }
 }
 
+// Rows of A, B, C and kChannels of x, where they are not f32.
+constexpr int kScanBuffers = 4;
+int64_t scan_floats(const ggml_tensor& node) { return std::max(node.src[0]->ne[0], kChannels); }
+
+size_t scan_workspace(const ggml_tensor& node, int n_threads) {
+    return any_not_f32(node, 6) ? row_buffers_bytes(scan_floats(node), n_threads, kScanBuffers) : 0;
+}
+
 void run_scan(const Task& task, const ggml_tensor& node) {
     const Scan a(node);
+    const RowBuffers buffers(task, scan_floats(node), kScanBuffers);
     const int64_t parts = (a.channels + kChannels - 1) / kChannels;
     const Range r = share(task, parts * a.heads * a.seqs);
     for (int64_t i = r.begin; i < r.end; ++i) {
@@ -230,9 +251,10 @@ void run_scan(const Task& task, const ggml_tensor& node) {
             task.fail_index("a state id is out of range", id, a.s.ne[3]);
             continue;
         }
-        std::memcpy(a.state(0, p0, h, seq), row<const float>(a.s, p0, h, id),
-                    static_cast<size_t>(a.n * (p1 - p0)) * sizeof(float));
-        scan_channels(a, p0, p1, h, seq);
+        with_float_type(a.s.type, [&]<class T>() {
+            simd::convert(a.state(0, p0, h, seq), row<const T>(a.s, p0, h, id), a.n * (p1 - p0));
+        });
+        scan_channels(a, p0, p1, h, seq, buffers);
     }
 }
 
@@ -247,7 +269,7 @@ double scan_cost(const ggml_tensor& node) {
 
 extern constinit const Kernel kSsmConv{GGML_OP_SSM_CONV, supports_conv, run_conv, conv_workspace,
                                        conv_cost};
-extern constinit const Kernel kSsmScan{GGML_OP_SSM_SCAN, supports_scan, run_scan, nullptr,
+extern constinit const Kernel kSsmScan{GGML_OP_SSM_SCAN, supports_scan, run_scan, scan_workspace,
                                        scan_cost};
 
 }  // namespace tenon::cpu
