@@ -1,9 +1,14 @@
 // rt-run, run as a program: models that are not sound, and options that are not valid.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "ggml-cpp.h"
 #include "tests/tools/program.h"
@@ -119,6 +124,112 @@ TEST(RtRun, TokenizerErrorsNameTheFile) {
     const Outcome got = model.run();
     EXPECT_EQ(got.code, 1);
     EXPECT_TRUE(has(got.err, "changed.gguf: key 'tokenizer.ggml.scores' is missing")) << got.err;
+}
+
+// A run that goes on until it is interrupted.
+class LongRun {
+public:
+    explicit LongRun(std::vector<std::string> args) {
+        args.insert(args.begin(), {"rt-run", kModel});
+        std::vector<char*> words;
+        for (std::string& arg : args) words.push_back(arg.data());
+        words.push_back(nullptr);
+        child_ = fork();
+        if (child_ != 0) return;
+        for (const auto& [name, descriptor] : {std::pair("out", 1), std::pair("err", 2)}) {
+            dup2(open(directory_.file(name).c_str(), O_WRONLY | O_CREAT, 0666), descriptor);
+        }
+        execv(TENON_RT_RUN, words.data());
+        _exit(127);
+    }
+
+    std::string out() const { return contents(directory_.file("out")); }
+
+    // Waits until `ready`, sends the signal, and waits for the end.
+    template <class Ready>
+    Outcome interrupt(int number, Ready&& ready) const {
+        int status = 0;
+        bool is_ready = false;
+        for (int i = 0; i < 30000 && !is_ready; ++i) {
+            if (waitpid(child_, &status, WNOHANG) == child_) break;
+            is_ready = ready();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        EXPECT_TRUE(is_ready) << out();
+        kill(child_, number);
+        waitpid(child_, &status, 0);
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out(),
+                contents(directory_.file("err"))};
+    }
+
+    // Whether the program has taken over the handling of SIGINT.
+    bool catches_interrupts() const {
+        std::ifstream status("/proc/" + std::to_string(child_) + "/status");
+        for (std::string line; std::getline(status, line);) {
+            if (!line.starts_with("SigCgt:")) continue;
+            return std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1;
+        }
+        return false;
+    }
+
+private:
+    TemporaryDirectory directory_;
+    pid_t child_;
+};
+
+TEST(RtRun, AnInterruptEndsTheGeneration) {
+    for (const int number : {SIGINT, SIGTERM}) {
+        const LongRun run({"-p", "Once upon a time", "-c", "100000", "-n", "99000", "--temp", "2",
+                           "--top-k", "0", "--top-p", "1", "-s", "5", "--no-echo"});
+        const Outcome got = run.interrupt(number, [&] { return run.out().size() > 20; });
+        EXPECT_EQ(got.code, 130) << got.err;
+        EXPECT_TRUE(has(got.out, "; interrupted; ")) << got.out;
+        EXPECT_EQ(got.err, "");
+    }
+}
+
+// How far it came shows that it did not first finish what it was at; times would not.
+TEST(RtRun, AnInterruptEndsTheReadingOfALongPrompt) {
+    std::string prompt;
+    while (prompt.size() < 100000) prompt += "Lily and Tom went to the park. ";
+    const LongRun run({"-p", prompt, "-c", "100000", "--no-echo", "--json"});
+    const Outcome got = run.interrupt(SIGINT, [&] { return run.catches_interrupts(); });
+    EXPECT_EQ(got.code, 130) << got.err;
+    const auto document = nlohmann::json::parse(got.out);
+    EXPECT_EQ(document["stop"], "interrupted");
+    EXPECT_EQ(document["tokens"].size(), 0u);
+}
+
+TEST(RtRun, AnInterruptEndsTheTokenizingOfALongText) {
+    const TemporaryDirectory directory;
+    {
+        std::ofstream text(directory.file("text"));
+        for (int i = 0; i < 100000; ++i) text << "Lily and Tom went to the park. ";
+    }
+    const LongRun run({"--eval", directory.file("text"), "--json"});
+    const Outcome got = run.interrupt(SIGINT, [&] { return run.catches_interrupts(); });
+    EXPECT_EQ(got.code, 130) << got.err;
+    const auto document = nlohmann::json::parse(got.out);
+    EXPECT_EQ(document["interrupted"], true);
+    EXPECT_EQ(document["tokens"], 0) << "it tokenized the whole text first";
+    EXPECT_TRUE(document["mean_nll"].is_null());
+}
+
+TEST(RtRun, AnInterruptEndsTheEvaluationOfAText) {
+    const TemporaryDirectory directory;
+    {
+        std::ofstream text(directory.file("text"));
+        for (int i = 0; i < 3000; ++i) text << "Lily and Tom went to the park. ";
+    }
+    const LongRun run({"--eval", directory.file("text")});
+    // Two seconds and more of evaluation follow a tenth of tokenizing.
+    const auto since = std::chrono::steady_clock::now();
+    const Outcome got = run.interrupt(SIGINT, [&] {
+        return run.catches_interrupts() &&
+               std::chrono::steady_clock::now() - since > std::chrono::milliseconds(300);
+    });
+    EXPECT_EQ(got.code, 130) << got.err;
+    EXPECT_TRUE(has(got.out, "interrupted")) << got.out;
 }
 
 TEST(RtRun, OptionsThatAreNotValidNameTheValidOnes) {

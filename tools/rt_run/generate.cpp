@@ -31,7 +31,7 @@ const char* stop_text(StopReason reason) {
 }
 
 double Generation::prompt_rate() const {
-    return prompt_seconds > 0 ? static_cast<double>(prompt.size()) / prompt_seconds : 0;
+    return prompt_seconds > 0 ? static_cast<double>(n_prompt_done) / prompt_seconds : 0;
 }
 
 double Generation::generation_rate() const {
@@ -43,14 +43,20 @@ Generation generate(Session& session, const Tokenizer& tokenizer, Sampler& sampl
                     const std::string& prompt, int64_t limit, const std::atomic<bool>& cancel,
                     const std::function<void(std::string_view)>& show) {
     Generation out;
-    out.prompt = tokenizer.encode(prompt, /*with_bos=*/true);
+    out.prompt = tokenizer.encode(prompt, /*with_bos=*/true, &cancel);
+    if (cancel) {
+        out.stop = StopReason::kCancelled;
+        return out;
+    }
     if (out.prompt.empty()) {
         throw tenon::cli::stop(tenon::cli::kUsage,
                                "the prompt is empty and the model has no BOS token");
     }
     auto start = std::chrono::steady_clock::now();
+    const int64_t n_before = session.n_past();
     std::span<const float> logits = session.evaluate(out.prompt);
     out.prompt_seconds = seconds_since(start);
+    out.n_prompt_done = session.n_past() - n_before;
     out.n_splits = session.n_splits();
 
     Utf8Stream stream;
@@ -91,7 +97,11 @@ Evaluation evaluate_text(Session& session, const Tokenizer& tokenizer, const std
     Evaluation out;
     if (tokenizer.bos() < 0)
         throw stop(kFailed, "the model has no BOS token to start a window with");
-    const std::vector<Token> tokens = tokenizer.encode(text, /*with_bos=*/false);
+    const std::vector<Token> tokens = tokenizer.encode(text, /*with_bos=*/false, &cancel);
+    if (cancel) {
+        out.cancelled = true;
+        return out;
+    }
     out.n_tokens = static_cast<int64_t>(tokens.size());
     if (out.n_tokens < 2)
         throw stop(kFailed, "the text has %zu tokens, 2 are needed", tokens.size());

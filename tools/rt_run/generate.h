@@ -22,6 +22,7 @@ struct Generation {
     std::string text;  // of the generated tokens
     StopReason stop = StopReason::kLimit;
     double prompt_seconds = 0, generation_seconds = 0;
+    int64_t n_prompt_done = 0;  // tokens of the prompt that were evaluated: fewer when cancelled
     int n_splits = 0;
     // Tokens per second; 0 when nothing was measured. The first generated token belongs to the
     // prompt.

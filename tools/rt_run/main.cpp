@@ -29,8 +29,10 @@ extern "C" void on_interrupt(int signal) {
 
 // From here on; before, while files are opened and read, it ends the program at once.
 void catch_interrupts() {
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
+    for (const int signal : {SIGINT, SIGTERM}) {
+        // What was ignored when we started, as in the background of a script, stays ignored.
+        if (std::signal(signal, on_interrupt) == SIG_IGN) std::signal(signal, SIG_IGN);
+    }
 }
 
 // Errors come back as texts and are told once; warnings have no other way.
@@ -172,12 +174,16 @@ int run_eval(const Options& o, std::FILE* out, Session& session, const Tokenizer
         });
     progress.finish();
     if (o.json) {
-        cli::print_json(out, {{"mean_nll", e.mean_nll},
-                              {"perplexity", std::exp(e.mean_nll)},
+        using Number = nlohmann::ordered_json;
+        const bool any = e.n_scored > 0;
+        cli::print_json(out, {{"mean_nll", any ? Number(e.mean_nll) : Number()},
+                              {"perplexity", any ? Number(std::exp(e.mean_nll)) : Number()},
                               {"tokens", e.n_tokens},
                               {"scored", e.n_scored},
                               {"window", window},
                               {"interrupted", e.cancelled}});
+    } else if (e.n_scored == 0) {
+        std::fputs("interrupted before any token was scored\n", out);
     } else {
         std::fprintf(out,
                      "mean negative log-likelihood %.4f nats per token (perplexity %.3f), %lld of "

@@ -129,6 +129,8 @@ std::span<const float> Session::evaluate(std::span<const Token> tokens, bool all
         const size_t n = std::min<size_t>(tokens.size() - at, options_.n_batch);
         const bool last = at + n == tokens.size();
         const int64_t n_outputs = all_logits ? static_cast<int64_t>(n) : 1;
+        // Not every device asks while it computes.
+        if (options_.cancel && *options_.cancel) return {};
         if (!evaluate_batch(tokens.subspan(at, n), n_outputs)) return {};
         if (all_logits || last) {
             ggml_backend_tensor_get(logits_node_, &logits_[row * n_vocab], 0,

@@ -113,7 +113,9 @@ Tokenizer::Tokenizer(const gguf_context* file) {
     add_space_prefix_ = value<bool>(file, "tokenizer.ggml.add_space_prefix").value_or(true);
 }
 
-std::vector<Token> Tokenizer::encode(std::string_view raw, bool with_bos) const {
+std::vector<Token> Tokenizer::encode(std::string_view raw, bool with_bos,
+                                     const std::atomic<bool>* cancel) const {
+    const auto cancelled = [&] { return cancel && cancel->load(std::memory_order_relaxed); };
     std::vector<Token> out;
     if (with_bos && add_bos_) out.push_back(bos_);
     if (raw.empty()) return out;
@@ -122,6 +124,7 @@ std::vector<Token> Tokenizer::encode(std::string_view raw, bool with_bos) const 
 
     std::vector<Symbol> symbols;
     for (size_t at = 0; at < text.size();) {
+        if (cancelled()) return {};
         const size_t size = std::min(utf8_length(static_cast<uint8_t>(text[at])), text.size() - at);
         const auto i = static_cast<int32_t>(symbols.size());
         symbols.push_back({i - 1, i + 1, at, size});
@@ -136,9 +139,13 @@ std::vector<Token> Tokenizer::encode(std::string_view raw, bool with_bos) const 
         const auto found = ids_.find(text.substr(symbols[left].at, size));
         if (found != ids_.end()) queue.push({left, right, scores_[found->second], size});
     };
-    for (int32_t i = 1; i < static_cast<int32_t>(symbols.size()); ++i) offer(i - 1, i);
+    for (int32_t i = 1; i < static_cast<int32_t>(symbols.size()); ++i) {
+        if (cancelled()) return {};
+        offer(i - 1, i);
+    }
 
     while (!queue.empty()) {
+        if (cancelled()) return {};
         const Bigram b = queue.top();
         queue.pop();
         Symbol& left = symbols[b.left];
@@ -152,6 +159,7 @@ std::vector<Token> Tokenizer::encode(std::string_view raw, bool with_bos) const 
         offer(b.left, left.next);
     }
     for (int32_t i = 0; i >= 0; i = symbols[i].next) {
+        if (cancelled()) return {};
         const std::string piece = text.substr(symbols[i].at, symbols[i].size);
         if (const auto found = ids_.find(piece); found != ids_.end()) {
             out.push_back(found->second);

@@ -1,6 +1,7 @@
 // SentencePiece-style tokenizer, built from a GGUF file's own vocabulary, with byte fallback.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,7 +26,9 @@ public:
 
     // Merges neighbouring pieces by score, the best first, as SentencePiece's BPE does. Text that
     // no piece covers becomes byte tokens, or the unknown token where the vocabulary lacks bytes.
-    std::vector<Token> encode(std::string_view text, bool with_bos) const;
+    // Once `cancel` is set it gives up, with nothing: a long text takes seconds.
+    std::vector<Token> encode(std::string_view text, bool with_bos,
+                              const std::atomic<bool>* cancel = nullptr) const;
 
     // The bytes a token stands for; may be part of a character. Control tokens stand for nothing.
     std::string decode(Token token) const;
