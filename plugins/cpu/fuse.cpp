@@ -41,9 +41,12 @@ public:
             return false;
         }
         const ggml_tensor& node = *graph_.nodes[step.node];
-        if (step.kernel->workspace && cuts_scratch_otherwise(*step.kernel, node)) return false;
         FusedNode& added = group_.nodes[group_.n];
-        added = {step.kernel, step.node, {}, false};
+        added = {step.kernel,
+                 step.node,
+                 {},
+                 false,
+                 step.kernel->workspace ? step.kernel->workspace(node, 1) : 0};
         bool connected = group_.n == 0;
         for (int k = 0; k < GGML_MAX_SRC; ++k) {
             added.from[k] = node.src[k] ? find(*shown_by(node.src[k])) : int8_t{-1};
@@ -57,6 +60,9 @@ public:
     }
 
     void finish() {
+        group_.scratch = 0;
+        for (uint32_t i = 0; i < group_.n; ++i)
+            group_.scratch = std::max(group_.scratch, group_.nodes[i].scratch);
         for (uint32_t i = 0; i + 1 < group_.n; ++i) group_.nodes[i].is_temporary = is_temporary(i);
         choose_blocks();
     }
@@ -69,19 +75,6 @@ public:
 
 private:
     const ggml_tensor& node(uint32_t i) const { return *graph_.nodes[group_.nodes[i].node]; }
-
-    // Every node cuts the scratch into one part per member. Members work on different nodes at the
-    // same time, so the parts of all nodes must be the same.
-    bool cuts_scratch_otherwise(const Kernel& kernel, const ggml_tensor& added) const {
-        for (uint32_t i = 0; i < group_.n; ++i) {
-            const Kernel& other = *group_.nodes[i].kernel;
-            if (!other.workspace) continue;
-            if (other.run != kernel.run ||
-                other.workspace(node(i), 1) != kernel.workspace(added, 1))
-                return true;
-        }
-        return false;
-    }
 
     int8_t find(const ggml_tensor& t) const {
         for (uint32_t i = 0; i < group_.n; ++i) {

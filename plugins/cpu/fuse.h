@@ -25,11 +25,13 @@ struct FusedNode {
     // Which of the nodes src[k] is, or is a view of; -1: none of them.
     int8_t from[GGML_MAX_SRC] = {};
     bool is_temporary = false;  // read by the others, as it is, and by nobody else
+    size_t scratch = 0;         // bytes of workspace for one member
 };
 
 struct FusedGroup {
     FusedNode nodes[kMaxFused];
     uint32_t n = 0;
+    size_t scratch = 0;  // the most that a node wants for one member
     // Every node consists of `units` equal runs of rows, of which one needs the same run of the
     // other nodes and no more.
     int64_t units = 0;

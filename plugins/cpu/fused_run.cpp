@@ -157,6 +157,9 @@ bool run_fused(const FusedGroup& group, const tenon_graph_view& graph, Task task
         if (memory == Memory::kApart && group.nodes[i].is_temporary)
             nodes.keep_in_place(i, task.ith, task.nth);
     }
+    // Kernels cut the workspace into the parts of the members, each by its own measure. Members are
+    // at different nodes at the same time: the cuts are moved to those of the largest part.
+    char* workspace = static_cast<char*>(task.workspace);
     const Range blocks = share(task, group.blocks());
     const int64_t across = group.column_blocks();
     for (int64_t block = blocks.begin; block < blocks.end; ++block) {
@@ -169,6 +172,10 @@ bool run_fused(const FusedGroup& group, const tenon_graph_view& graph, Task task
         nodes.move_to(w);
         for (uint32_t i = 0; i < group.n; ++i) {
             task.node = group.nodes[i].node;
+            if (workspace) {
+                const size_t moved = group.scratch - group.nodes[i].scratch;
+                task.workspace = workspace + moved * static_cast<size_t>(task.ith);
+            }
             group.nodes[i].kernel->run(task, nodes[i]);
         }
     }

@@ -10,7 +10,7 @@
 // - No allocation, no locks, no globals. Scratch comes from workspace().
 // - A kernel whose rows (or elements) can be computed some at a time says so with by_rows(),
 //   by_elements() or with(Parts): nodes of such kernels that follow each other are computed
-//   together (fuse.h).
+//   together (fuse.h). Its workspace is one part of workspace(node, 1) bytes per member.
 // - Loops over elements use the words of simd/simd.h and simd/vmath.h.
 #pragma once
 
