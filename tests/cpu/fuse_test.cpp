@@ -397,6 +397,53 @@ TEST(Fuse, RoutingGivesTheSameBytes) {
     }
 }
 
+// Where the parts of the scratch were that a kernel was given, by member.
+struct Part {
+    int32_t member;
+    uintptr_t begin, end;
+};
+std::vector<Part> parts;
+template <size_t bytes>
+void remember_scratch(const Task& task, const ggml_tensor&) {
+    const auto begin =
+        reinterpret_cast<uintptr_t>(task.workspace) + bytes * static_cast<size_t>(task.ith);
+    parts.push_back({task.ith, begin, begin + bytes});
+}
+template <size_t bytes>
+constexpr Kernel kScratchKernel{GGML_OP_NONE, nullptr, remember_scratch<bytes>};
+
+TEST(Fuse, MembersAtDifferentNodesHaveScratchOfTheirOwn) {
+    Graph g;
+    ggml_tensor* x = g.leaf(GGML_TYPE_F32, {8, 12, 1, 1});
+    for (int i = 0; i < 3; ++i) x = g.unary(GGML_UNARY_OP_NEG, x);
+    FusedGroup group = group_of(g);
+    ASSERT_EQ(group.n, 3u);
+    const Kernel* kernels[] = {&kScratchKernel<64>, &kScratchKernel<448>, &kScratchKernel<192>};
+    const size_t bytes[] = {64, 448, 192};
+    for (int i = 0; i < 3; ++i) {
+        group.nodes[i].kernel = kernels[i];
+        group.nodes[i].scratch = bytes[i];
+    }
+    group.scratch = 448;
+    std::vector<char> workspace(3 * 448);
+    parts.clear();
+    for (int32_t member = 0; member < 3; ++member) {
+        Task task;
+        task.ith = member;
+        task.nth = 3;
+        task.workspace = workspace.data();
+        ASSERT_TRUE(run_fused(group, g.graph_view(), task));
+    }
+    ASSERT_EQ(parts.size(), 36u);
+    const auto start = reinterpret_cast<uintptr_t>(workspace.data());
+    for (const Part& a : parts) {
+        EXPECT_TRUE(a.begin >= start && a.end <= start + workspace.size());
+        for (const Part& b : parts) {
+            EXPECT_TRUE(a.member == b.member || a.end <= b.begin || b.end <= a.begin);
+        }
+    }
+}
+
 TEST(Fuse, ABadIndexInsideNamesItsNode) {
     Graph g;
     ggml_tensor* norm = g.rms_norm(g.leaf(GGML_TYPE_F32, {32, 6, 1, 1}));
