@@ -70,6 +70,7 @@ void vec_dot(int n, float* s, size_t, const void* x, size_t, const void* y, size
 constexpr DotType kBf16 = {GGML_TYPE_BF16,
                            GGML_TYPE_BF16,
                            vec_dot,
+                           simd::kPanelsFrom.bf16,
                            Operand::kF32,
                            tile_f32,
                            tile_bf16,

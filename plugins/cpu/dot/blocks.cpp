@@ -1,17 +1,23 @@
 // The table of quantised types: weight type -> partner, dot product, tile.
 
 #include "plugins/cpu/dot/types.h"
+#include "plugins/cpu/simd/simd.h"
 
 namespace tenon::cpu {
 namespace {
 
 template <ggml_type type>
 constexpr DotType block32(ggml_type partner) {
-    return {type, partner, vec_dot_q8<type>, Operand::kQ8, tile_q8<type>};
+    return {type, partner, vec_dot_q8<type>, simd::kPanelsFrom.blocks, Operand::kQ8, tile_q8<type>};
 }
 template <ggml_type type>
 constexpr DotType unpacked(ggml_type partner) {
-    return {type, partner, UnpackedDot<type>::vec_dot, Operand::kQ8, UnpackedDot<type>::tile};
+    return {type,
+            partner,
+            UnpackedDot<type>::vec_dot,
+            simd::kPanelsFrom.blocks,
+            Operand::kQ8,
+            UnpackedDot<type>::tile};
 }
 constexpr DotType kDotTypes[] = {
     block32<GGML_TYPE_Q4_0>(GGML_TYPE_Q8_0),     block32<GGML_TYPE_Q4_1>(GGML_TYPE_Q8_1),

@@ -53,6 +53,7 @@ struct DotType {
     ggml_type type;
     ggml_type partner;       // what ggml's API names as the other operand
     ggml_vec_dot_t vec_dot;  // weights . partner
+    int64_t panels_from;     // columns from which panels (panels.h) are faster than tiles
     Operand operand;         // that `tile` wants
     TileFn tile;
     TileFn partner_tile = nullptr;  // for rows of `partner` as they are; NULL: they are converted

@@ -15,11 +15,12 @@ void tile(const Tile& tile) {
     tile_all<FloatTile<A, B>>(tile);
 }
 
-constexpr DotType kF32 = {GGML_TYPE_F32, GGML_TYPE_F32, vec_dot<float>, Operand::kF32,
-                          tile<float, float>};
+constexpr DotType kF32 = {GGML_TYPE_F32,         GGML_TYPE_F32, vec_dot<float>,
+                          simd::kPanelsFrom.f32, Operand::kF32, tile<float, float>};
 constexpr DotType kF16 = {GGML_TYPE_F16,
                           GGML_TYPE_F16,
                           vec_dot<ggml_fp16_t>,
+                          simd::kPanelsFrom.f16,
                           Operand::kF32,
                           tile<ggml_fp16_t, float>,
                           tile<ggml_fp16_t, ggml_fp16_t>};

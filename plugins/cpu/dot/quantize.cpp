@@ -49,13 +49,23 @@ void quantize_q8_row(const float* src, void* q8_row, int64_t n) {
     }
 }
 
+// As the reference, to the byte, whatever the input (core/quant/rounding.h): a NaN is no scale, its
+// code is the lowest.
 void quantize_q8_0(const float* src, void* dst, int64_t n) {
     auto* blocks = static_cast<tenon_block_q8_0*>(dst);
     for (int64_t i = 0; i < n / 32; ++i) {
         const float* x = src + 32 * i;
-        const float largest = largest_magnitude(x);
-        simd::set_f32(&blocks[i].d, largest / 127.0f);
-        simd::store_i8(blocks[i].qs, x, largest > 0x1p-120f ? 127.0f / largest : 0.0f);
+        const float d = largest_magnitude(x) / 127.0f;
+        const simd::f32 inverse = simd::splat(d != 0 ? 1.0f / d : 0.0f);
+        // Ties away from zero: the sum with one half itself would round 0.49999997 up to 1.
+        const simd::f32 top = simd::splat(127.0f), half = simd::splat(0.49999997f);
+        float whole[32];
+        simd::map(whole, x, 32, [=](simd::f32 v) {
+            const simd::f32 code = simd::min(simd::max(v * inverse, simd::neg(top)), top);
+            return simd::trunc(code + simd::copy_sign(half, code));
+        });
+        simd::set_f32(&blocks[i].d, d);
+        simd::store_i8(blocks[i].qs, whole, 1.0f);
     }
 }
 

@@ -37,16 +37,9 @@ size_t member_bytes(const ggml_tensor& node) {  // a band, and the decoded rows 
     return ((static_cast<size_t>(kBandFloats) + rows) * sizeof(float) + 63) / 64 * 64;
 }
 
-// From so many columns on, decoding and packing a weight costs less than it saves: types with 8-bit
-// dot products of their own have more to lose, types that are decoded anyway have nothing.
-int64_t fewest_columns(ggml_type type) {
-    if (is_float_type(type)) return 24;
-    return find_dot_type(type)->operand == Operand::kQ8 ? 64 : 9;
-}
-
 Verdict supports(const ggml_tensor& node) {
     if (const Verdict verdict = supports_mul_mat(node); !verdict) return verdict;
-    if (MulMatColumns::per_matrix(node) < fewest_columns(node.src[0]->type) ||
+    if (MulMatColumns::per_matrix(node) < find_dot_type(node.src[0]->type)->panels_from ||
         node.src[0]->ne[1] < kPanelRows) {
         return no(TENON_REASON_SHAPE, "too few rows or columns for panels");
     }

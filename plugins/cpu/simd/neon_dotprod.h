@@ -3,5 +3,12 @@
 
 #include "plugins/cpu/simd/neon_dotprod_words.h"
 
+namespace tenon::cpu::simd {
+
+// Estimated from the number of instructions.
+constexpr PanelsFrom kPanelsFrom = {.f32 = 24, .f16 = 24, .bf16 = 24, .blocks = 96};
+
+}  // namespace tenon::cpu::simd
+
 #include "plugins/cpu/simd/bf16_pairs.h"
 #include "plugins/cpu/simd/row_pairs.h"

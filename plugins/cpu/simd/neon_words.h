@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "plugins/cpu/simd/half.h"
+#include "plugins/cpu/simd/panels_from.h"
 
 namespace tenon::cpu::simd {
 

@@ -1,0 +1,15 @@
+// From how many columns on products by panels (dot/panels.h) are faster than tiles. A property of
+// an instruction set like the number of its registers: each header has its figures.
+#pragma once
+
+#include <cstdint>
+
+namespace tenon::cpu::simd {
+
+constexpr int64_t kNeverPanels = INT64_MAX;
+
+struct PanelsFrom {  // per type of the weights
+    int64_t f32, f16, bf16, blocks;
+};
+
+}  // namespace tenon::cpu::simd
