@@ -83,7 +83,7 @@ bool contains(const float* x, float value) {
 // The element of largest magnitude, the first of equal ones, with its sign.
 float signed_largest(const float* x) {
     const float largest = largest_magnitude(x);
-    if (!contains(x, -largest)) return largest;
+    if (largest == 0 || !contains(x, -largest)) return largest;
     if (!contains(x, largest)) return -largest;
     for (int k = 0; k < 32; ++k) {
         if (std::fabs(x[k]) == largest) return x[k];

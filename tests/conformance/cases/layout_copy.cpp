@@ -70,9 +70,7 @@ double copy_limit(ggml_type from, ggml_type to, int64_t n) {
         default:
             return 1e-6;
     }
-    // Halves often lie right in the middle between two steps.
-    const double ties = from == GGML_TYPE_F32 ? 1 : 16;
-    return ties * error * error / (150.0 * 150.0 * 0.25 * static_cast<double>(n));
+    return error * error / (150.0 * 150.0 * 0.25 * static_cast<double>(n));
 }
 
 Fill copy_fill(ggml_type from, ggml_type to) {
