@@ -64,7 +64,7 @@ ggml_tensor* build_node(ggml_context* ctx, ggml_op op, std::span<ggml_tensor* co
         auto shape = row->shape(call);
         if (!shape) return shape.error();
         auto made = make_result(ctx, *shape, sources, options);
-        if (!made) return made.error();
+        if (!made) return fail(made.error().code, "%s: %s", row->name, made.error().text);
 
         ggml_tensor& node = **made;
         node.op = op;
@@ -88,7 +88,13 @@ ggml_tensor* named_after(ggml_tensor* node, const ggml_tensor* of, const char* s
 Result<void> expect_op(const char* function, const ggml_tensor* node,
                        std::initializer_list<ggml_op> ops) {
     for (ggml_op op : ops) {
-        if (node->op == op) return {};
+        if (node->op != op) continue;
+        const OpRow* row = op_row(op);
+        if (row && !all_present(*row, node->src)) {
+            return fail(TENON_E_INVALID, "%s: the node has not the %d sources of %s", function,
+                        row->min_sources, row->name);
+        }
+        return {};
     }
     return fail(TENON_E_INVALID, "%s: the node is %s, must be %s", function, ggml_op_name(node->op),
                 ggml_op_name(*ops.begin()));

@@ -135,7 +135,7 @@ TEST(OpsArithmetic, ErrorsNameTheOpTheSourceAndBothNumbers) {
         {[](const Maker& m) {
              return ggml_add_cast(m.ctx, m.f16("a", 4), m.f32("b", 4), static_cast<ggml_type>(4));
          },
-         "tensor type 4 does not exist"},
+         "ADD: tensor type 4 does not exist"},
         {[](const Maker& m) {
              return ggml_add_id(m.ctx, m.f32("a", 4, 2, 5), m.f32("b", 3, 8), m.i32("i", 2, 5));
          },

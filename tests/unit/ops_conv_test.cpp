@@ -124,7 +124,7 @@ TEST(OpsConv, ErrorsNameTheOpTheSourceAndBothNumbers) {
              return ggml_im2col(m.ctx, m.f16("k", 3, 2, 4), m.f32("x", 10, 6, 4), 1, 1, 0, 1, 1, 1,
                                 true, static_cast<ggml_type>(99));
          },
-         "tensor type 99 does not exist"},
+         "IM2COL: tensor type 99 does not exist"},
         {[](const Maker& m) {
              return ggml_im2col_back(m.ctx, m.f32("g", 24), m.f16("k", 3), nullptr, 1, 1, 0, 0, 1,
                                      1, true);
@@ -241,7 +241,8 @@ TEST(OpsConv, ErrorsNameTheOpTheSourceAndBothNumbers) {
              return ggml_conv_transpose_2d_p0(m.ctx, m.f16("k", 4, 2, 3, 6),
                                               m.f32("x", int64_t{1} << 40, 7, 6), INT32_MAX);
          },
-         "tensor of f32, shape [9223372036854775807, 12884901884, 3, 1]: more elements than an "
+         "CONV_TRANSPOSE_2D: tensor of f32, shape [9223372036854775807, 12884901884, 3, 1]: more "
+         "elements than an "
          "int64 counts"},
     });
 }

@@ -98,7 +98,7 @@ TEST(OpsViews, ErrorsNameTheOpTheSourceAndBothNumbers) {
         {[](const Maker& m) { return ggml_reshape_1d(m.ctx, m.transposed("a", 6, 4), 24); },
          "RESHAPE: src0 'a' is not contiguous: shape [6, 4, 1, 1], strides [16, 4, 96, 96]"},
         {[](const Maker& m) { return ggml_reshape_2d(m.ctx, m.f32("a", 6, 4), -6, -4); },
-         "tensor of f32, shape [-6, -4, 1, 1]: an extent is negative"},
+         "RESHAPE: tensor of f32, shape [-6, -4, 1, 1]: an extent is negative"},
         {[](const Maker& m) {
              return ggml_reshape_2d(m.ctx, m.f32("a", 4), int64_t{1} << 62, int64_t{1} << 62);
          },
@@ -106,15 +106,16 @@ TEST(OpsViews, ErrorsNameTheOpTheSourceAndBothNumbers) {
         {[](const Maker& m) {
              return ggml_reshape_2d(m.ctx, m("a", GGML_TYPE_Q4_0, 32, 2), 16, 4);
          },
-         "tensor of q4_0, shape [16, 4, 1, 1]: 16 is not a multiple of the block size 32"},
+         "RESHAPE: tensor of q4_0, shape [16, 4, 1, 1]: 16 is not a multiple of the block size 32"},
         {[](const Maker& m) { return ggml_view_1d(m.ctx, m.f32("a", 6), 4, 12); },
-         "view of 'a': 16 bytes at offset 12 end past the tensor's 24 bytes"},
+         "VIEW: view of 'a': 16 bytes at offset 12 end past the tensor's 24 bytes"},
         {[](const Maker& m) {
              return ggml_view_1d(m.ctx, m.f32("a", 6), 1, std::numeric_limits<size_t>::max());
          },
-         "view of 'a': 4 bytes at offset 18446744073709551615 end past the tensor's 24 bytes"},
+         "VIEW: view of 'a': 4 bytes at offset 18446744073709551615 end past the tensor's 24 "
+         "bytes"},
         {[](const Maker& m) { return ggml_view_1d(m.ctx, m.f32("a", 6), -1, 0); },
-         "tensor of f32, shape [-1, 1, 1, 1]: an extent is negative"},
+         "VIEW: tensor of f32, shape [-1, 1, 1, 1]: an extent is negative"},
         {[](const Maker& m) { return ggml_permute(m.ctx, m.f32("a", 6), 0, 1, 2, 4); },
          "PERMUTE: axis is 4, must be 0 to 3"},
         {[](const Maker& m) { return ggml_permute(m.ctx, m.f32("a", 6), 0, 1, -1, 3); },
@@ -164,9 +165,9 @@ TEST(OpsLayout, ErrorsNameTheOpTheSourceAndBothNumbers) {
         {[](const Maker& m) { return ggml_cpy(m.ctx, m.f32("a", 6), m.f32("b", 5)); },
          "CPY: src1 'b' of shape [5, 1, 1, 1] has 5 elements, must have 6"},
         {[](const Maker& m) { return ggml_cast(m.ctx, m.f32("a", 6), kNoType); },
-         "tensor type 31 does not exist"},
+         "CPY: tensor type 31 does not exist"},
         {[](const Maker& m) { return ggml_cast(m.ctx, m.f32("a", 6), GGML_TYPE_Q8_0); },
-         "tensor of q8_0, shape [6, 1, 1, 1]: 6 is not a multiple of the block size 32"},
+         "CPY: tensor of q8_0, shape [6, 1, 1, 1]: 6 is not a multiple of the block size 32"},
         {[](const Maker& m) { return ggml_cont_2d(m.ctx, m.f32("a", 6), 2, 2); },
          "CONT: src0 'a' of shape [6, 1, 1, 1] has 6 elements, must have 4"},
         {[](const Maker& m) { return ggml_repeat(m.ctx, m.f32("a", 3), m.f32("b", 5)); },

@@ -105,7 +105,7 @@ TEST(OpsPool, ErrorsNameTheOpTheSourceAndBothNumbers) {
          },
          "UPSCALE: src0 'a' is f16, must be f32"},
         {[](const Maker& m) { return ggml_interpolate(m.ctx, m.f32("a", 4), -2, 1, 1, 1, 0); },
-         "tensor of f32, shape [-2, 1, 1, 1]: an extent is negative"},
+         "UPSCALE: tensor of f32, shape [-2, 1, 1, 1]: an extent is negative"},
     });
 }
 

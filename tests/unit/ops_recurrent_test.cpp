@@ -327,7 +327,7 @@ TEST(OpsCustom, Errors) {
              return ggml_custom_4d(m.ctx, GGML_TYPE_F32, -4, 1, 1, 1, nullptr, 0, custom, 1,
                                    nullptr);
          },
-         "tensor of f32, shape [-4, 1, 1, 1]: an extent is negative"},
+         "CUSTOM: tensor of f32, shape [-4, 1, 1, 1]: an extent is negative"},
     });
 }
 
