@@ -5,37 +5,27 @@
 
 #include <algorithm>
 
-#include "plugins/cpu/dot/panels.h"
-#include "plugins/cpu/kernels/mul_mat.h"
+#include "plugins/cpu/kernels/panel_pass.h"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t kPassCols = 84 * kStripCols;  // 1008 or 504
-
-// How the columns of one weight matrix are cut. Strips of a pass lie in the workspace as
-// [strip][k][kStripCols], k from 0 to ne0 without gaps between depths.
+// How the columns of one weight matrix are cut into passes.
 struct Cut {
     int64_t k, n_cols, n_passes, pass_cols;
 
     explicit Cut(const ggml_tensor& node)
         : k(node.src[0]->ne[0]), n_cols(MulMatColumns::per_matrix(node)) {
+        constexpr int64_t kPassCols = kPassStrips * kStripCols;
         n_passes = (n_cols + kPassCols - 1) / kPassCols;
         const int64_t even = (n_cols + n_passes - 1) / n_passes;
-        pass_cols = (even + kStripCols - 1) / kStripCols * kStripCols;
+        pass_cols = strips_of(even) * kStripCols;
     }
-    size_t strip_floats() const { return static_cast<size_t>(k) * kStripCols; }
     size_t strips_bytes() const {
-        const size_t floats = strip_floats() * static_cast<size_t>(pass_cols / kStripCols);
+        const size_t floats = strip_floats(k) * static_cast<size_t>(pass_cols / kStripCols);
         return (floats * sizeof(float) + 63) / 64 * 64;
     }
 };
-
-size_t member_bytes(const ggml_tensor& node) {  // a band, and the decoded rows of a strip
-    const bool plain = node.src[1]->type == GGML_TYPE_F32;
-    const size_t rows = plain ? 0 : static_cast<size_t>(node.src[0]->ne[0] * kStripCols);
-    return ((static_cast<size_t>(kBandFloats) + rows) * sizeof(float) + 63) / 64 * 64;
-}
 
 Verdict supports(const ggml_tensor& node) {
     if (const Verdict verdict = supports_mul_mat(node); !verdict) return verdict;
@@ -47,7 +37,7 @@ Verdict supports(const ggml_tensor& node) {
 }
 
 size_t workspace(const ggml_tensor& node, int n_threads) {
-    return Cut(node).strips_bytes() + member_bytes(node) * static_cast<size_t>(n_threads);
+    return Cut(node).strips_bytes() + panel_member_bytes(node) * static_cast<size_t>(n_threads);
 }
 
 // One pass over columns [col0, col0 + n_cols) of one weight matrix.
@@ -59,45 +49,27 @@ struct Pass {
     float* strips;
     float* own;  // this member's scratch
 
-    int64_t n_strips() const { return (n_cols + kStripCols - 1) / kStripCols; }
-    int64_t strip_cols(int64_t strip) const {
-        return std::min(kStripCols, n_cols - strip * kStripCols);
-    }
+    int64_t n_strips() const { return strips_of(n_cols); }
 
     void pack(int64_t strip) const {
         const ggml_tensor& b = *node.src[1];
-        const float* rows[kStripCols];
-        for (int64_t c = 0; c < strip_cols(strip); ++c) {
-            const auto at = columns.at(col0 + strip * kStripCols + c);
-            const void* src = row<const void>(b, at.n, at.i2, at.i3);
-            if (b.type == GGML_TYPE_F32) {
-                rows[c] = static_cast<const float*>(src);
-            } else {
-                float* decoded = own + kBandFloats + c * cut.k;
-                decode_operand_row(b, src, decoded);
-                rows[c] = decoded;
-            }
-        }
-        pack_strip(rows, strip_cols(strip), 0, cut.k, strips + cut.strip_floats() * strip);
+        const int64_t first = strip * kStripCols;
+        const auto row_of = [&](int64_t c) {
+            const auto at = columns.at(col0 + first + c);
+            return row<const void>(b, at.n, at.i2, at.i3);
+        };
+        pack_columns(b, std::min(kStripCols, n_cols - first), row_of,
+                     strips + strip_floats(cut.k) * static_cast<size_t>(strip), own);
     }
 
-    void multiply_band(int64_t row0) const {
+    void multiply_rows(int64_t row0) const {
         const ggml_tensor& a = *node.src[0];
-        const int64_t n_rows = std::min(kBandRows, a.ne[1] - row0);
-        const char* weights = row<const char>(a, row0, columns.a2, columns.a3);
-        for (int64_t k0 = 0; k0 < cut.k || k0 == 0; k0 += kDepth) {
-            const int64_t depth = std::min(kDepth, cut.k - k0);
-            pack_band(a.type, weights, a.nb[1], n_rows, k0, depth, own);
-            for (int64_t strip = 0; strip < n_strips(); ++strip) {
-                float* dst[kStripCols];
-                for (int64_t c = 0; c < strip_cols(strip); ++c) {
-                    const auto at = columns.at(col0 + strip * kStripCols + c);
-                    dst[c] = row<float>(node, at.n, at.i2, at.i3) + row0;
-                }
-                multiply(own, n_rows, strips + cut.strip_floats() * strip + k0 * kStripCols,
-                         strip_cols(strip), depth, dst, /*add=*/k0 > 0);
-            }
-        }
+        const auto dst_of = [&](int64_t c) {
+            const auto at = columns.at(col0 + c);
+            return row<float>(node, at.n, at.i2, at.i3);
+        };
+        multiply_band(a, row<const char>(a, 0, columns.a2, columns.a3), row0, strips, n_cols,
+                      dst_of, own);
     }
 };
 
@@ -106,7 +78,8 @@ void run(const Task& task, const ggml_tensor& node) {
     const Cut cut(node);
     const int64_t n_bands = (a.ne[1] + kBandRows - 1) / kBandRows;
     auto* base = static_cast<char*>(task.workspace);
-    auto* own = reinterpret_cast<float*>(base + cut.strips_bytes() + member_bytes(node) * task.ith);
+    auto* own =
+        reinterpret_cast<float*>(base + cut.strips_bytes() + panel_member_bytes(node) * task.ith);
 
     // Bands of all passes are numbered through, so one counter serves them all.
     int64_t band = task.next_chunk(), first = 0;
@@ -123,7 +96,7 @@ void run(const Task& task, const ggml_tensor& node) {
             for (int64_t s = task.ith; s < pass.n_strips(); s += task.nth) pass.pack(s);
             task.barrier();
             for (; band < first + n_bands; band = task.next_chunk()) {
-                pass.multiply_band((band - first) * kBandRows);
+                pass.multiply_rows((band - first) * kBandRows);
             }
             first += n_bands;
         }
