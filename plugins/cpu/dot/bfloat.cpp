@@ -33,10 +33,14 @@ struct PairTile {
             TENON_UNROLL
             for (f32& x : line) x = simd::splat(0.0f);
         }
+        const Prefetch<R, 2048> prefetch(tile, col, tile.k * sizeof(ggml_bf16_t));
         const auto add = [&](auto load, int64_t k) {
             bf16x2 w[R];
             TENON_UNROLL
-            for (int r = 0; r < R; ++r) w[r] = load(a[r] + k);
+            for (int r = 0; r < R; ++r) {
+                if constexpr (C > 1) prefetch(a[r] + k, k * sizeof(ggml_bf16_t));
+                w[r] = load(a[r] + k);
+            }
             TENON_UNROLL
             for (int c = 0; c < C; ++c) {
                 const bf16x2 x = load(b[c] + k);

@@ -29,11 +29,16 @@ struct FloatTile {
             TENON_UNROLL
             for (simd::f32& x : line) x = simd::splat(0.0f);
         }
+        const Prefetch<R, 2048> prefetch(tile, col, tile.k * sizeof(A));
         int64_t k = 0;
         for (; k + simd::f32::lanes <= tile.k; k += simd::f32::lanes) {
             simd::f32 w[R];
             TENON_UNROLL
-            for (int r = 0; r < R; ++r) w[r] = simd::load(a[r] + k);
+            for (int r = 0; r < R; ++r) {
+                if constexpr (C > 1 || sizeof(A) * simd::f32::lanes < 64)
+                    prefetch(a[r] + k, k * sizeof(A));  // one row of whole lines is seen through
+                w[r] = simd::load(a[r] + k);
+            }
             TENON_UNROLL
             for (int c = 0; c < C; ++c) {
                 const simd::f32 x = simd::load(b[c] + k);

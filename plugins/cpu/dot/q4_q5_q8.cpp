@@ -127,6 +127,7 @@ struct Q8Tile {
         TENON_UNROLL
         for (int c = 0; c < C; ++c) y[c] = Q8Row::at(tile.b[col + c], tile.k);
 
+        const Prefetch<R> prefetch(tile, col, tile.k / 32 * sizeof(typename B::Bytes));
         f32x8 acc[R][C] = {};
         float minima[R][C] = {};
         for (int64_t i = 0; i < tile.k / 32; ++i) {
@@ -134,6 +135,7 @@ struct Q8Tile {
             float scale[R];
             TENON_UNROLL
             for (int r = 0; r < R; ++r) {
+                prefetch(&w[r][i], i * sizeof(typename B::Bytes));
                 codes[r] = B::codes(w[r][i]);
                 scale[r] = B::scale(w[r][i]);
             }
@@ -179,6 +181,7 @@ struct Q8PairTile {
         TENON_UNROLL
         for (int c = 0; c < C; ++c) y[c] = Q8Row::at(tile.b[col + c], tile.k);
 
+        const Prefetch<R> prefetch(tile, col, tile.k / 32 * sizeof(typename B::Bytes));
         f32x4 acc[kRowPairs][kColPairs] = {};
         for (int64_t i = 0; i < tile.k / 32; ++i) {
             i8x32x2 codes[kRowPairs];
@@ -186,6 +189,8 @@ struct Q8PairTile {
             TENON_UNROLL
             for (int r = 0; r < kRowPairs; ++r) {
                 const auto &a = w[2 * r][i], &b = w[std::min(2 * r + 1, R - 1)][i];
+                prefetch(&a, i * sizeof(typename B::Bytes));
+                prefetch(&b, i * sizeof(typename B::Bytes));
                 codes[r] = simd::pair(B::codes(a), B::codes(b));
                 scales[r] = simd::of_first(B::scale(a), B::scale(b));
                 if constexpr (kHasMinimum<B>) {

@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "plugins/cpu/dot/tiling.h"
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/dot/unpacked_lanes.h"
 #include "plugins/cpu/dot/unpacked_pairs.h"
@@ -39,10 +40,15 @@ void rows_times_columns(const Tile& tile, int64_t row, int64_t col, int n_cols) 
     }
     Columns<B, R> columns(tile, col, n_cols);
     Unpacked w[R];
+    constexpr size_t kBytes = sizeof(typename B::Bytes);
     const int64_t n_blocks = tile.k / B::kElems;
+    const Prefetch<R> prefetch(tile, col, n_blocks * kBytes);
     for (int64_t i = 0; i < n_blocks; i += kBlocks<B>) {
         const int n = static_cast<int>(std::min<int64_t>(kBlocks<B>, n_blocks - i));
-        for (int r = 0; r < R; ++r) unpack<B>(blocks[r] + i, n, w[r]);
+        for (int r = 0; r < R; ++r) {
+            prefetch(blocks[r] + i, i * kBytes, kBlocks<B> * kBytes);
+            unpack<B>(blocks[r] + i, n, w[r]);
+        }
         columns.add(w, i * kGroups<B>, n * kGroups<B>);
     }
     for (int c = 0; c < n_cols; ++c) {

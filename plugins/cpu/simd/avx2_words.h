@@ -283,6 +283,9 @@ inline f32x8 u8_to_float(uint64_t bytes) {
 }
 inline f32x8 to_float(i32x8 a) { return {_mm256_cvtepi32_ps(a.v)}; }
 
-inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+// Always inline: gcc drops calls of functions that do nothing but prefetch.
+[[gnu::always_inline]] inline void prefetch(const void* p) {
+    _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+}
 
 }  // namespace tenon::cpu::simd

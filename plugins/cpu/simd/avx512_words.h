@@ -275,6 +275,9 @@ inline f32x8 to_float(i32x8 a) { return {_mm256_cvtepi32_ps(a.v)}; }
 inline f32x8 mul(f32x8 a, f32x8 b) { return {_mm256_mul_ps(a.v, b.v)}; }
 inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 
-inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+// Always inline: gcc drops calls of functions that do nothing but prefetch.
+[[gnu::always_inline]] inline void prefetch(const void* p) {
+    _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+}
 
 }  // namespace tenon::cpu::simd

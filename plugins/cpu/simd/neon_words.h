@@ -285,6 +285,7 @@ inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) {
     return {vfmaq_f32(c.lo, a.lo, b.lo), vfmaq_f32(c.hi, a.hi, b.hi)};
 }
 
-inline void prefetch(const void* p) { __builtin_prefetch(p); }
+// Always inline: gcc drops calls of functions that do nothing but prefetch.
+[[gnu::always_inline]] inline void prefetch(const void* p) { __builtin_prefetch(p); }
 
 }  // namespace tenon::cpu::simd

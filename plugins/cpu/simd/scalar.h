@@ -362,7 +362,8 @@ inline int32_t store_i8(int8_t* p, const float* x, float scale) {
     return total[0] + total[1] + total[2] + total[3];
 }
 
-inline void prefetch(const void* p) { __builtin_prefetch(p); }
+// Always inline: gcc drops calls of functions that do nothing but prefetch.
+[[gnu::always_inline]] inline void prefetch(const void* p) { __builtin_prefetch(p); }
 
 }  // namespace tenon::cpu::simd
 
