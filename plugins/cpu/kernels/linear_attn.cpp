@@ -10,8 +10,6 @@ namespace {
 
 using simd::f32;
 
-constexpr int kLanes = f32::lanes;
-
 // ---- GATED_LINEAR_ATTN: M[key][value] = M*g + k*v; o = scale*q . M ------------------------------
 
 Verdict supports_gla(const ggml_tensor& node) { return check_recurrent(node, 5); }
@@ -37,10 +35,9 @@ double gla_cost(const ggml_tensor& node) {
     return recurrent_cost({node, *node.src[0], *node.src[4]});
 }
 
-// ---- GATED_DELTA_NET: M[value][key] *= e^g; d = (v - M k)*beta; M += d k; o = M q / sqrt(size)
-// ---- Rows of M are independent. Slot 0 of the states behind the outputs serves as M.
-
-constexpr int64_t kRows = 16;  // of one piece of work
+// ---- GATED_DELTA_NET --------------------------------------------------------------------------
+// M[value][key] *= e^g; d = (v - M k)*beta; M += d k; o = M q / sqrt(size). Slot 0 of the states
+// behind the outputs serves as M.
 
 Verdict supports_delta(const ggml_tensor& node) {
     if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
@@ -90,41 +87,18 @@ struct DeltaNet {
     }
 };
 
-// The vectors of one token and head; decays[i] = e^(g[i]).
-struct DeltaToken {
-    const float *q, *k, *v, *decays;
-    float beta, scale;
-};
-
-// Row j of M; returns its output.
-float delta_row(const DeltaToken& x, int64_t j, float* m, int64_t n) {
-    simd::map(m, m, x.decays, n, [](f32 a, f32 decay) { return a * decay; });
-    const f32 delta = simd::splat((x.v[j] - simd::dot(m, x.k, n)) * x.beta);
-    f32 sum = simd::splat(0.0f);
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        const f32 next = simd::fma(simd::load(x.k + i), delta, simd::load(m + i));
-        simd::store(m + i, next);
-        sum = simd::fma(next, simd::load(x.q + i), sum);
-    }
-    if (const int rest = static_cast<int>(n - i)) {
-        const f32 next =
-            simd::fma(simd::load_some(x.k + i, rest), delta, simd::load_some(m + i, rest));
-        simd::store_some(m + i, next, rest);
-        sum = simd::fma(next, simd::load_some(x.q + i, rest), sum);
-    }
-    return simd::sum(sum) * x.scale;
-}
-
-int64_t decay_floats(const ggml_tensor& node) { return (node.src[2]->ne[0] + 15) / 16 * 16; }
+// Of one token and head: e^g for each key, and k times that, with which M k is taken from the M
+// before it has decayed.
+constexpr int kDeltaBuffers = 2;
 
 size_t delta_workspace(const ggml_tensor& node, int n_threads) {
-    return static_cast<size_t>(decay_floats(node) * n_threads) * sizeof(float);
+    return row_buffers_bytes(node.src[2]->ne[0], n_threads, kDeltaBuffers);
 }
 
 // Rows [begin, end) of the state of one head over all tokens.
 void delta_rows(const DeltaNet& a, int64_t begin, int64_t end, int64_t h, int64_t b,
-                float* decays) {
+                const RowBuffers& buffers) {
+    float *decays = buffers[0], *decayed_k = buffers[1];
     const int64_t head = h % a.q.ne[1], from = b / (a.batch / a.q.ne[3]);
     const float scale = 1.0f / std::sqrt(static_cast<float>(a.size));
     const size_t bytes = static_cast<size_t>((end - begin) * a.size) * sizeof(float);
@@ -136,14 +110,15 @@ void delta_rows(const DeltaNet& a, int64_t begin, int64_t end, int64_t h, int64_
         } else {
             simd::map(decays, gates, a.size, [](f32 x) { return simd::exp(x); });
         }
-        const DeltaToken token{
-            row<const float>(a.q, head, t, from), row<const float>(a.k, head, t, from),
-            row<const float>(a.v, h, t, b),       decays,
-            *row<const float>(a.beta, h, t, b),   scale};
-        float* out = a.output(h, t, b);
-        for (int64_t j = begin; j < end; ++j) {
-            out[j] = delta_row(token, j, a.state(0, j, h, b), a.size);
-        }
+        const float* k = row<const float>(a.k, head, t, from);
+        simd::map(decayed_k, k, decays, a.size, [](f32 x, f32 decay) { return x * decay; });
+        const RowToken token{decayed_k, decays, k, nullptr, row<const float>(a.q, head, t, from),
+                             scale};
+        step_row_range<false>(token, begin, end, a.state(0, begin, h, b), a.size, a.output(h, t, b),
+                              [v = row<const float>(a.v, h, t, b),
+                               beta = *row<const float>(a.beta, h, t, b)](int64_t j, float mk) {
+                                  return RowFactors{(v[j] - mk) * beta, 0.0f};
+                              });
         const int64_t slot = a.tokens - 1 - t;
         if (slot > 0 && slot < a.n_states) {
             std::memcpy(a.state(slot, begin, h, b), a.state(0, begin, h, b), bytes);
@@ -157,13 +132,13 @@ void delta_rows(const DeltaNet& a, int64_t begin, int64_t end, int64_t h, int64_
 
 void run_delta(const Task& task, const ggml_tensor& node) {
     const DeltaNet a(node);
-    float* decays = static_cast<float*>(task.workspace) + decay_floats(node) * task.ith;
-    const int64_t parts = (a.size + kRows - 1) / kRows;
+    const RowBuffers buffers(task, a.size, kDeltaBuffers);
+    const int64_t parts = (a.size + kStateRows - 1) / kStateRows;
     const Range r = share(task, parts * a.heads * a.batch);
     for (int64_t i = r.begin; i < r.end; ++i) {
-        const int64_t begin = i % parts * kRows;
-        delta_rows(a, begin, std::min(begin + kRows, a.size), i / parts % a.heads,
-                   i / (parts * a.heads), decays);
+        const int64_t begin = i % parts * kStateRows;
+        delta_rows(a, begin, std::min(begin + kStateRows, a.size), i / parts % a.heads,
+                   i / (parts * a.heads), buffers);
     }
 }
 

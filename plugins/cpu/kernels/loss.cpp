@@ -6,6 +6,7 @@
 
 #include "plugins/cpu/kernel.h"
 #include "plugins/cpu/kernels/row_buffer.h"
+#include "plugins/cpu/kernels/words.h"
 #include "plugins/cpu/simd/vmath.h"
 
 namespace tenon::cpu {
@@ -23,14 +24,6 @@ Verdict check_pair(const ggml_tensor& a, const ggml_tensor& b) {
         return no(TENON_REASON_STRIDES, "rows are not dense");
     }
     return yes();
-}
-
-// fn(v, some): v is the f32 at i, of which `some` lanes count.
-template <class Fn>
-void for_each_word(int64_t n, Fn&& fn) {
-    int64_t i = 0;
-    for (; i + f32::lanes <= n; i += f32::lanes) fn(i, f32::lanes);
-    if (i < n) fn(i, static_cast<int>(n - i));
 }
 
 // ln of the sum of e^(x - most), with the sum in f64.
@@ -88,9 +81,7 @@ double row_loss(const float* a, const float* b, int64_t n) {
     const f32 m = simd::splat(most), s = simd::splat(static_cast<float>(log_sum));
     simd::f64x sum{};
     for_each_word(n, [&](int64_t i, int some) {
-        const bool whole = some == f32::lanes;
-        const f32 x = whole ? simd::load(a + i) : simd::load_some(a + i, some);
-        const f32 y = whole ? simd::load(b + i) : simd::load_some(b + i, some);
+        const f32 x = get(a + i, some), y = get(b + i, some);
         sum = simd::add_wide(sum, y * ((x - m) - s));  // lanes beyond n have y = 0
     });
     return simd::sum(sum);

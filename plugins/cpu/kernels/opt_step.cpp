@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "plugins/cpu/kernel.h"
-#include "plugins/cpu/simd/simd.h"
+#include "plugins/cpu/kernels/words.h"
 
 namespace tenon::cpu {
 namespace {
@@ -76,24 +76,6 @@ void for_each_part(const ggml_tensor& node, int n_tensors, int64_t begin, int64_
     for (int i = 0; i < n_tensors; ++i) direct = direct && node.src[i]->type == GGML_TYPE_F32;
     const int64_t size = direct ? end - begin : kPiece;
     for (int64_t at = begin; at < end; at += size) fn(at, std::min(size, end - at));
-}
-
-// fn(i, some) for each word of [0, n), of which `some` lanes count.
-template <class Fn>
-void for_each_word(int64_t n, Fn&& fn) {
-    int64_t i = 0;
-    for (; i + f32::lanes <= n; i += f32::lanes) fn(i, f32::lanes);
-    if (i < n) fn(i, static_cast<int>(n - i));
-}
-f32 get(const float* p, int some) {
-    return some == f32::lanes ? simd::load(p) : simd::load_some(p, some);
-}
-void put(float* p, f32 value, int some) {
-    if (some == f32::lanes) {
-        simd::store(p, value);
-    } else {
-        simd::store_some(p, value, some);
-    }
 }
 
 // ---- ADAMW ------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-// What RWKV_WKV6, RWKV_WKV7 and GATED_LINEAR_ATTN share: sizes, where outputs and states lie, and
-// the recurrence whose outputs are columns of the state.
+// What RWKV_WKV6, RWKV_WKV7, GATED_LINEAR_ATTN and GATED_DELTA_NET share: sizes, where outputs and
+// states lie, and the two kinds of recurrence: over columns and over rows of the state.
 #pragma once
 
 #include "plugins/cpu/kernel.h"
 #include "plugins/cpu/kernels/row_buffer.h"
-#include "plugins/cpu/simd/simd.h"
+#include "plugins/cpu/kernels/words.h"
 
 namespace tenon::cpu {
 
@@ -75,6 +75,7 @@ inline size_t recurrent_workspace(const ggml_tensor& node, int64_t size, int n, 
     return any_not_f32(node, n) ? row_buffers_bytes(size, n_threads, n) : 0;
 }
 
+// ---- columns ----------------------------------------------------------------------------------
 // Recurrences whose state M[i][j] has keys i and values j: per token o[j] = sum over i of what
 // `step(i, m, v)` adds, where v = v[j], m = M[i][j], which it updates. Columns are independent;
 // V vectors of them from `column` on stay in registers, of the last `some` lanes count (V = 1).
@@ -139,6 +140,66 @@ void run_by_columns(const Task& task, const Recurrence& a, int v_source, const g
             run_columns<1>(a, v_source, h, s, c, some, make_step);
         }
     }
+}
+
+// ---- rows -------------------------------------------------------------------------------------
+// Recurrences whose state M[i][j] has values i and keys j: per token c = M[i] . a, then
+// M[i] = M[i]*w + u*k (+ x*b), and o[i] = M[i] . r * scale. Rows are independent.
+
+constexpr int64_t kStateRows = 16;  // of one piece of work
+
+// The vectors of one token and head, over the keys; b only where there is an x.
+struct RowToken {
+    const float *a, *w, *k, *b, *r;
+    float scale;
+};
+struct RowFactors {
+    float u, x;
+};
+
+// kRows rows of M from row i on, at m; factors(i, c) gives u and x of row i. The rows share the
+// loads of the token's vectors, and their sums do not wait for each other.
+template <int kRows, bool kTwo, class Factors>
+void step_rows(const RowToken& token, int64_t i, float* m, int64_t n, float* out,
+               const Factors& factors) {
+    using simd::f32;
+    f32 dots[kRows], sums[kRows], u[kRows], x[kRows];
+    TENON_UNROLL
+    for (int r = 0; r < kRows; ++r) dots[r] = sums[r] = simd::splat(0.0f);
+    for_each_word(n, [&](int64_t j, int some) {
+        const f32 a = get(token.a + j, some);
+        TENON_UNROLL
+        for (int r = 0; r < kRows; ++r) dots[r] = simd::fma(get(m + r * n + j, some), a, dots[r]);
+    });
+    TENON_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+        const RowFactors f = factors(i + r, simd::sum(dots[r]));
+        u[r] = simd::splat(f.u), x[r] = simd::splat(f.x);
+    }
+    for_each_word(n, [&](int64_t j, int some) {
+        const f32 w = get(token.w + j, some), k = get(token.k + j, some);
+        const f32 b = kTwo ? get(token.b + j, some) : w, read = get(token.r + j, some);
+        TENON_UNROLL
+        for (int r = 0; r < kRows; ++r) {
+            const f32 added = kTwo ? simd::fma(x[r], b, u[r] * k) : u[r] * k;
+            const f32 next = simd::fma(get(m + r * n + j, some), w, added);
+            put(m + r * n + j, next, some);
+            sums[r] = simd::fma(next, read, sums[r]);
+        }
+    });
+    TENON_UNROLL
+    for (int r = 0; r < kRows; ++r) out[i + r] = simd::sum(sums[r]) * token.scale;
+}
+
+// Rows [begin, end) of M; row `begin` is at m.
+template <bool kTwo, class Factors>
+void step_row_range(const RowToken& token, int64_t begin, int64_t end, float* m, int64_t n,
+                    float* out, const Factors& factors) {
+    constexpr int kTogether = 4;
+    int64_t i = begin;
+    for (; i + kTogether <= end; i += kTogether, m += kTogether * n)
+        step_rows<kTogether, kTwo>(token, i, m, n, out, factors);
+    for (; i < end; ++i, m += n) step_rows<1, kTwo>(token, i, m, n, out, factors);
 }
 
 inline double recurrent_cost(const Recurrence& a) {

@@ -7,8 +7,6 @@ namespace {
 
 using simd::f32;
 
-constexpr int kLanes = f32::lanes;
-
 // ---- WKV6: M[key][value]; o = r . (tf*k*v + M), then M = M*td + k*v -----------------------------
 
 Verdict supports_wkv6(const ggml_tensor& node) {
@@ -41,10 +39,7 @@ double wkv6_cost(const ggml_tensor& node) {
     return recurrent_cost({node, *node.src[0], *node.src[5]});
 }
 
-// ---- WKV7: M[value][key]; sa = M a; M = M*w + v k + sa b; o = M r
-// --------------------------------- Rows of M are independent.
-
-constexpr int64_t kRows = 16;  // of one piece of work
+// ---- WKV7: M[value][key]; sa = M a; M = M*w + v k + sa b; o = M r -------------------------------
 
 Verdict supports_wkv7(const ggml_tensor& node) {
     if (const Verdict verdict = check_recurrent(node, 7); !verdict) return verdict;
@@ -54,49 +49,23 @@ Verdict supports_wkv7(const ggml_tensor& node) {
     return yes();
 }
 
-// The vectors of one token and head.
-struct Wkv7Token {
-    const float *r, *w, *k, *v, *a, *b;
-};
-
-// Row i of M; returns its output.
-float wkv7_row(const Wkv7Token& x, int64_t i, float* m, int64_t n) {
-    const f32 sa = simd::splat(simd::dot(x.a, m, n)), v = simd::splat(x.v[i]);
-    f32 sum = simd::splat(0.0f);
-    int64_t j = 0;
-    for (; j + kLanes <= n; j += kLanes) {
-        const f32 added = simd::fma(v, simd::load(x.k + j), sa * simd::load(x.b + j));
-        const f32 next = simd::fma(simd::load(m + j), simd::load(x.w + j), added);
-        simd::store(m + j, next);
-        sum = simd::fma(next, simd::load(x.r + j), sum);
-    }
-    if (const int rest = static_cast<int>(n - j)) {
-        const f32 added =
-            simd::fma(v, simd::load_some(x.k + j, rest), sa * simd::load_some(x.b + j, rest));
-        const f32 next =
-            simd::fma(simd::load_some(m + j, rest), simd::load_some(x.w + j, rest), added);
-        simd::store_some(m + j, next, rest);
-        sum = simd::fma(next, simd::load_some(x.r + j, rest), sum);
-    }
-    return simd::sum(sum);
-}
-
 void run_wkv7(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& state = *node.src[6];
     const Recurrence a(node, *node.src[2], state, {task, node.src[2]->ne[0], 6});
-    const int64_t parts = (a.size + kRows - 1) / kRows;
+    const int64_t parts = (a.size + kStateRows - 1) / kStateRows;
     const Range range = share(task, parts * a.heads * a.seqs);
     for (int64_t item = range.begin; item < range.end; ++item) {
-        const int64_t begin = item % parts * kRows, end = std::min(begin + kRows, a.size);
+        const int64_t begin = item % parts * kStateRows;
+        const int64_t end = std::min(begin + kStateRows, a.size);
         const int64_t h = item / parts % a.heads, s = item / (parts * a.heads);
         a.start(state, begin, end - begin, 0, a.size, h, s);
         for (int64_t t = 0; t < a.tokens; ++t) {
             const auto source = [&](int i) { return a.source(i, h, t, s); };
-            const Wkv7Token token{source(0), source(1), source(2), source(3), source(4), source(5)};
-            float* out = a.output(h, t, s);
-            for (int64_t i = begin; i < end; ++i) {
-                out[i] = wkv7_row(token, i, a.state(i, h, s), a.size);
-            }
+            const RowToken token{source(4), source(1), source(2), source(5), source(0), 1.0f};
+            step_row_range<true>(token, begin, end, a.state(begin, h, s), a.size, a.output(h, t, s),
+                                 [v = source(3)](int64_t i, float sa) {
+                                     return RowFactors{v[i], sa};
+                                 });
         }
     }
 }

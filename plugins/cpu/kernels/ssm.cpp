@@ -13,9 +13,10 @@ using simd::f32;
 
 constexpr int kLanes = f32::lanes;
 
-// ---- SSM_CONV: dst[i, t, s] = sum over k of x[t + k, i, s] * kernel[k, i]
-// ------------------------- Sources run along time, the result along channels: a vector's worth of
-// channels is transposed into [time][channel] pieces of kTimes results.
+// ---- SSM_CONV ---------------------------------------------------------------------------------
+// dst[i, t, s] = sum over k of x[t + k, i, s] * kernel[k, i]. Sources run along time, the result
+// along channels: a vector's worth of channels is transposed into [time][channel] pieces of kTimes
+// results.
 
 constexpr int64_t kTimes = 64;
 
@@ -108,11 +109,12 @@ double conv_cost(const ggml_tensor& node) {
     return 50 + static_cast<double>(tenon_nelements(&node)) * (width + 4) / kLanes;
 }
 
-// ---- SSM_SCAN: per sequence, head and channel a state M of n numbers
-// ------------------------------ d = softplus(dt); M = M*e^(d*A) + B*(x*d); y = M . C. The state of
-// the last token is slot 0 of the states behind the outputs and serves as M meanwhile.
+// ---- SSM_SCAN ---------------------------------------------------------------------------------
+// Per sequence, head and channel a state M of n numbers, which is a row of the head's state:
+// d = softplus(dt); M = M*e^(d*A) + B*(x*d); y = M . C. The state of the last token is slot 0 of the
+// states behind the outputs and serves as M meanwhile.
 
-constexpr int64_t kChannels = 16;  // that one piece of work keeps in step
+constexpr int64_t kRows = 16;  // of the state, that one piece of work keeps in step
 
 Verdict supports_scan(const ggml_tensor& node) {
     for (int i = 0; i < 6; ++i) {
@@ -160,12 +162,14 @@ struct Scan {
           seqs(x.ne[3]),
           n_states(params_of<tenon_ssm_scan_params>(t).n_states) {}
 
-    float* output(int64_t p, int64_t h, int64_t t, int64_t seq) const {
-        return static_cast<float*>(node.data) + p + channels * (h + heads * (t + tokens * seq));
+    int64_t rows() const { return channels * heads; }  // of a state: row p + channels*h
+
+    float* output(int64_t row, int64_t t, int64_t seq) const {
+        return static_cast<float*>(node.data) + row + rows() * (t + tokens * seq);
     }
-    float* state(int64_t slot, int64_t p, int64_t h, int64_t seq) const {
-        return static_cast<float*>(node.data) + channels * heads * tokens * seqs +
-               n * (p + channels * (h + heads * (seq + seqs * slot)));
+    float* state(int64_t slot, int64_t row, int64_t seq) const {
+        return static_cast<float*>(node.data) + rows() * tokens * seqs +
+               n * (row + rows() * (seq + seqs * slot));
     }
 };
 
@@ -193,68 +197,99 @@ float step(float* m, const float* b, const float* c, const float* rates, float d
     return simd::sum(sum);
 }
 
-float softplus(float x) { return x > 20 ? x : std::log1p(std::exp(x)); }
-
 // Row (i1, i2, i3) of a source as f32.
 const float* scan_row(const ggml_tensor& t, int64_t i1, int64_t i2, int64_t i3, float* buffer) {
     return as_f32(t.type, row<const void>(t, i1, i2, i3), 0, t.ne[0], buffer);
 }
 
-// Channels [p0, p1) of one head of one sequence over all tokens.
-void scan_channels(const Scan& a, int64_t p0, int64_t p1, int64_t h, int64_t seq,
-                   const RowBuffers& buffers) {
-    const int64_t group = h / (a.heads / a.B.ne[1]);
-    const float* rates = scan_row(a.A, h, 0, 0, buffers[0]);
-    const size_t bytes = static_cast<size_t>(a.n * (p1 - p0)) * sizeof(float);
-    for (int64_t t = 0; t < a.tokens; ++t) {
-        const float delta = softplus(as_f32(a.dt.type, element<const void>(a.dt, h, t, seq, 0)));
-        const float decay = std::exp(delta * rates[0]);
-        const float* b = scan_row(a.B, group, t, seq, buffers[1]);
-        const float* c = scan_row(a.C, group, t, seq, buffers[2]);
-        const float* x = as_f32(a.x.type, row<const void>(a.x, h, t, seq), p0, p1 - p0, buffers[3]);
-        for (int64_t p = p0; p < p1; ++p) {
-            float* m = a.state(0, p, h, seq);
-            const float scaled_x = x[p - p0] * delta;
-            *a.output(p, h, t, seq) = a.A.ne[0] == 1
-                                          ? step<false>(m, b, c, rates, delta, decay, scaled_x, a.n)
-                                          : step<true>(m, b, c, rates, delta, decay, scaled_x, a.n);
-        }
-        const int64_t slot = a.tokens - 1 - t;
-        if (slot > 0 && slot < a.n_states) {
-            std::memcpy(a.state(slot, p0, h, seq), a.state(0, p0, h, seq), bytes);
-        }
-    }
-    // Slots that no token has a state for.
-    for (int64_t slot = std::max<int64_t>(a.tokens, 1); slot < a.n_states; ++slot) {
-        std::memset(a.state(slot, p0, h, seq), 0, bytes);
-    }
-}
-
-// Rows of A, B, C and kChannels of x, where they are not f32.
+// Rows of A, B, C and some of a row of x, where they are not f32.
 constexpr int kScanBuffers = 4;
-int64_t scan_floats(const ggml_tensor& node) { return std::max(node.src[0]->ne[0], kChannels); }
+int64_t scan_floats(const ggml_tensor& node) { return std::max(node.src[0]->ne[0], kRows); }
 
 size_t scan_workspace(const ggml_tensor& node, int n_threads) {
     return any_not_f32(node, 6) ? row_buffers_bytes(scan_floats(node), n_threads, kScanBuffers) : 0;
 }
 
+// Rows [begin, end) of the state of one sequence, at most kRows, which belong to heads
+// [first, last).
+struct ScanPiece {
+    const Scan& a;
+    int64_t begin, end, seq;
+    const RowBuffers& buffers;
+    int64_t first = begin / a.channels, last = (end - 1) / a.channels + 1;
+
+    bool one_rate() const { return a.A.ne[0] == 1; }
+
+    // d = softplus(dt) of each head, and, with one rate per head, e^(d*rate).
+    void steps(int64_t t, float* deltas, float* decays) const {
+        float values[kRows];
+        const int64_t n_heads = last - first;
+        const float* dt =
+            as_f32(a.dt.type, a.dt.data, first + a.heads * (t + a.tokens * seq), n_heads, values);
+        simd::map(deltas, dt, n_heads, [](f32 x) { return simd::softplus(x); });
+        if (!one_rate()) return;
+        const float* rates = as_f32(a.A.type, a.A.data, first, n_heads, values);
+        simd::map(decays, deltas, rates, n_heads, [](f32 d, f32 r) { return simd::exp(d * r); });
+    }
+
+    void token(int64_t t) const {
+        float deltas[kRows], decays[kRows] = {};
+        steps(t, deltas, decays);
+        int64_t group = -1;
+        const float *b = nullptr, *c = nullptr;
+        for (int64_t h = first; h < last; ++h) {
+            if (const int64_t g = h / (a.heads / a.B.ne[1]); g != group) {
+                group = g;
+                b = scan_row(a.B, group, t, seq, buffers[1]);
+                c = scan_row(a.C, group, t, seq, buffers[2]);
+            }
+            const int64_t r0 = std::max(begin, h * a.channels);
+            const int64_t r1 = std::min(end, (h + 1) * a.channels);
+            const float* x = as_f32(a.x.type, row<const void>(a.x, h, t, seq), r0 - h * a.channels,
+                                    r1 - r0, buffers[3]);
+            const float* rates = one_rate() ? nullptr : scan_row(a.A, h, 0, 0, buffers[0]);
+            const float delta = deltas[h - first], decay = decays[h - first];
+            float* out = a.output(r0, t, seq);
+            for (int64_t r = 0; r < r1 - r0; ++r) {
+                float* m = a.state(0, r0 + r, seq);
+                out[r] = one_rate() ? step<false>(m, b, c, rates, delta, decay, x[r] * delta, a.n)
+                                    : step<true>(m, b, c, rates, delta, decay, x[r] * delta, a.n);
+            }
+        }
+    }
+
+    void run(int64_t first_slot) const {
+        const int64_t n = a.n * (end - begin);
+        const size_t bytes = static_cast<size_t>(n) * sizeof(float);
+        with_float_type(a.s.type, [&]<class T>() {
+            const T* s = static_cast<const T*>(a.s.data);
+            simd::convert(a.state(0, begin, seq), s + a.n * (begin + a.rows() * first_slot), n);
+        });
+        for (int64_t t = 0; t < a.tokens; ++t) {
+            token(t);
+            const int64_t slot = a.tokens - 1 - t;
+            if (slot > 0 && slot < a.n_states)
+                std::memcpy(a.state(slot, begin, seq), a.state(0, begin, seq), bytes);
+        }
+        // Slots that no token has a state for.
+        for (int64_t slot = std::max<int64_t>(a.tokens, 1); slot < a.n_states; ++slot)
+            std::memset(a.state(slot, begin, seq), 0, bytes);
+    }
+};
+
 void run_scan(const Task& task, const ggml_tensor& node) {
     const Scan a(node);
     const RowBuffers buffers(task, scan_floats(node), kScanBuffers);
-    const int64_t parts = (a.channels + kChannels - 1) / kChannels;
-    const Range r = share(task, parts * a.heads * a.seqs);
+    const int64_t parts = (a.rows() + kRows - 1) / kRows;
+    const Range r = share(task, parts * a.seqs);
     for (int64_t i = r.begin; i < r.end; ++i) {
-        const int64_t p0 = i % parts * kChannels, p1 = std::min(p0 + kChannels, a.channels);
-        const int64_t h = i / parts % a.heads, seq = i / (parts * a.heads);
+        const int64_t begin = i % parts * kRows, seq = i / parts;
         const int32_t id = *element<const int32_t>(a.ids, seq, 0, 0, 0);
         if (id < 0 || id >= a.s.ne[3]) {
             task.fail_index("a state id is out of range", id, a.s.ne[3]);
             continue;
         }
-        with_float_type(a.s.type, [&]<class T>() {
-            simd::convert(a.state(0, p0, h, seq), row<const T>(a.s, p0, h, id), a.n * (p1 - p0));
-        });
-        scan_channels(a, p0, p1, h, seq, buffers);
+        ScanPiece{a, begin, std::min(begin + kRows, a.rows()), seq, buffers}.run(id);
     }
 }
 
