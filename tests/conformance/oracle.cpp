@@ -61,11 +61,15 @@ void store_row(const ggml_tensor& node, char* p, const double* row) {
             store_element(node.type, p + i * node.nb[0], row[i]);
         return;
     }
-    const auto from_float = ggml_get_type_traits(node.type)->from_float_ref;
-    if (!from_float)
-        throw std::runtime_error(std::string("cannot quantize to ") + ggml_type_name(node.type));
     const std::vector<float> floats(row, row + node.ne[0]);
-    from_float(floats.data(), p, node.ne[0]);
+    if (const auto from_float = ggml_get_type_traits(node.type)->from_float_ref) {
+        from_float(floats.data(), p, node.ne[0]);
+        return;
+    }
+    // Types that are only quantised with a weight per value.
+    const std::vector<float> even(node.ne[0], 1.0f);
+    if (ggml_quantize_chunk(node.type, floats.data(), p, 0, 1, node.ne[0], even.data()) == 0)
+        throw std::runtime_error(std::string("cannot quantize to ") + ggml_type_name(node.type));
 }
 
 }  // namespace

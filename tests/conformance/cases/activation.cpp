@@ -63,12 +63,13 @@ void unary_cases_of(CaseList& list, ggml_unary_op op, ggml_type type) {
                   return retyped(build_unary(m, op, x, false), GGML_TYPE_F32);
               }});
     if (rounds(op)) {
-        list.add(
-            {.op = name,
-             .params = params("type", type, "ne", Shape{1024, 1024}),
-             .build = [=](GraphMaker& m) {
-                 return build_unary(m, op, m.leaf(type, {1024, 1024}, between(-10, 10)), false);
-             }});
+        for (const Shape& shape : {Shape{10, 2, 2, 2}, Shape{7, 1, 5, 3}, Shape{1024, 1024}}) {
+            list.add({.op = name,
+                      .params = params("type", type, "ne", shape) + ",span=10",
+                      .build = [=](GraphMaker& m) {
+                          return build_unary(m, op, m.leaf(type, shape, between(-10, 10)), false);
+                      }});
+        }
     }
 }
 

@@ -39,6 +39,10 @@ const Broadcast kBroadcasts[] = {
     {{1, 1, 1920, 1}, {16, 16, 1, 1}},  {{1, 1, 640, 1}, {32, 32, 1, 1}},
     {{5120, 1, 1, 1}, {1, 256, 1, 1}},  {{640, 1, 1, 1}, {1, 4096, 1, 1}},
     {{64, 262144, 1, 1}, {1, 1, 1, 1}}, {{1, 1, 65536, 1}, {256, 1, 1, 1}},
+    {{1280, 1, 1, 1}, {1, 1, 1, 1}},    {{1280, 16, 16, 1}, {1, 1, 1, 1}},
+    {{1280, 1, 1, 1}, {1, 256, 1, 1}},  {{16, 16, 1280, 1}, {1, 1, 1, 1}},
+    {{1, 1, 2560, 1}, {16, 16, 1, 1}},  {{1, 1, 1280, 1}, {32, 32, 1, 1}},
+    {{1, 1, 1920, 1}, {32, 32, 1, 1}},  {{640, 1, 1, 1}, {1, 1, 1, 1}},
 };
 
 Shape times(const Shape& ne, const int (&nr)[4]) {
@@ -74,14 +78,19 @@ void binary_cases(CaseList& list) {
                 return op.inplace(m.ctx, m.leaf(type, {67, 5, 4, 3}, fill),
                                   m.leaf(type, {67, 1, 4, 1}, fill));
             });
-            add(type_text(type) + ",src_overlap=1", [=](GraphMaker& m) {
-                ggml_tensor* t = m.leaf(type, {16, 5, 4, 6}, fill);
-                const auto part = [&](size_t at) {
-                    return ggml_view_4d(m.ctx, t, 16, 5, 4, 4, t->nb[1], t->nb[2], t->nb[3],
-                                        at * t->nb[3]);
-                };
-                return op.build(m.ctx, part(0), part(2));
-            });
+            // The first and the last two thirds of one tensor.
+            for (const Shape& ne : {Shape{16, 5, 4, 6}, Shape{10, 5, 4, 6}, Shape{10, 5, 4, 5},
+                                    Shape{1, 1, 120, 120}, Shape{1, 1, 4, 320}}) {
+                add(params("type", type, "ne", ne, "src_overlap", 1), [=](GraphMaker& m) {
+                    ggml_tensor* t = m.leaf(type, ne, fill);
+                    const int64_t third = ne[3] / 3;
+                    const auto part = [&](int64_t at) {
+                        return ggml_view_4d(m.ctx, t, ne[0], ne[1], ne[2], 2 * third, t->nb[1],
+                                            t->nb[2], t->nb[3], static_cast<size_t>(at) * t->nb[3]);
+                    };
+                    return op.build(m.ctx, part(0), part(third));
+                });
+            }
         }
         // A half operand with an f32 one.
         for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_BF16}) {
@@ -254,8 +263,9 @@ void elementwise_cases(CaseList& list) {
     };
     for (const Row& row : kRows) {
         for (const ggml_type type : kFloatTypes) {
-            for (const Shape& shape : {Shape{10, 5, 4, 3}, Shape{1, 1, 1, 1}, Shape{1023, 7, 1, 1},
-                                       Shape{7, 1, 5, 3}, Shape{1024, 1024, 1, 1}}) {
+            for (const Shape& shape :
+                 {Shape{10, 5, 4, 3}, Shape{1, 1, 1, 1}, Shape{1023, 7, 1, 1}, Shape{7, 1, 5, 3},
+                  Shape{1024, 1024, 1, 1}, Shape{10, 2, 2, 2}, Shape{10, 3, 3, 2}}) {
                 const Fill fill = between(row.low, row.high);
                 list.add({.op = row.op,
                           .params = type_text(type) + ",ne=" + text(shape),

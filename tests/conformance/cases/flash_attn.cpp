@@ -242,6 +242,7 @@ void flash_attn_singles(CaseList& list) {
                          {64, 64, 200, 33, GGML_TYPE_BF16, f32}}) {
         add(list, {.dk = c.dk, .dv = c.dv, .heads = 4, .kv = c.kv, .n = c.n, .k = c.k, .v = c.v});
     }
+    add(list, {.dk = 128, .dv = 128, .heads = 4, .kv = 256, .mask = false, .k = f16, .v = q4});
     for (const int64_t kv : {113, 1024, 16384})
         add(list, {.dk = 256, .dv = 256, .heads = 2, .r2 = 16, .kv = kv, .k = q8, .v = q8});
     add(list, {.dk = 256,

@@ -179,7 +179,8 @@ void concat_cases(CaseList& list) {
             concat_cases_of(list, type, ne, more, dim, {0, 4, 8, 12});
         }
     }
-    for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q8_0}) {
+    for (const ggml_type type :
+         {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0}) {
         for (int dim = 0; dim < GGML_MAX_DIMS; ++dim)
             concat_cases_of(list, type, {128, 12, 13, 14}, dim == 0 ? 256 : 7, dim, {0, 4, 8, 12});
     }
@@ -228,6 +229,7 @@ void pad_cases(CaseList& list) {
         for (const int64_t rows : {1, 2, 4, 8, 16})
             add(f32, {n, rows}, {0, 1, 0, rows == 16 ? 1 : 0, 0, 0, 0, 0}, 0, false);
     }
+    add(f32, {1024, 16}, {0, 0, 0, 1, 0, 0, 0, 0}, 0, false);
     add(f32, {100}, {0, 100, 0, 0, 0, 0, 0, 0}, 0, false);
     add(f32, {100}, {0, 0, 0, 100, 0, 0, 0, 0}, 0, false);
     add(f32, {100, 100}, {0, 50, 0, 50, 0, 0, 0, 0}, 0, false);

@@ -51,6 +51,7 @@ void add_product(CaseList& list, const Product& c) {
          .params = params("type_a", c.a, "type_b", c.b, "a", a, "b", b, "per", c.per, "k_v", c.k_v),
          .max_nmse = kProductError,
          .work = a[1] * b.size(),
+         .optional = c.b == GGML_TYPE_F16 && c.a != GGML_TYPE_F16,
          .build = [=](GraphMaker& m) {
              return ggml_mul_mat(m.ctx, operand(m, c.a, a, c), operand(m, c.b, b, c));
          }});
@@ -80,6 +81,7 @@ void batches(CaseList& list) {
     for (const ggml_type a : kBaseTypes) {
         std::vector<ggml_type> partners{GGML_TYPE_F32};
         if (takes_own_type(a)) partners.push_back(a);
+        if (a != GGML_TYPE_F16) partners.push_back(GGML_TYPE_F16);
         std::vector<int64_t> lengths{256};
         if (ggml_blck_size(a) == 1) lengths.push_back(4);
         for (const ggml_type b : partners) {
@@ -89,10 +91,10 @@ void batches(CaseList& list) {
                         add_product(list, {a, b, 16, n, k, {2, 3}, {1, 1}, {0, p1, p2, p3}});
                     }
                     for (const int64_t nr0 : {1, 2}) {
-                        for (const int64_t nr1 : {1, 2})
-                            add_product(list, {a, b, 16, n, k, {3, 2}, {nr0, nr1}});
-                        add_product(list, {a, b, 16, n, k, {3, 1}, {nr0, 1}});
-                        add_product(list, {a, b, 16, n, k, {1, 1}, {nr0, 2}});
+                        for (const int64_t nr1 : {1, 2}) {
+                            for (const auto& [bs0, bs1] : {std::pair(3, 2), {3, 1}, {1, 1}})
+                                add_product(list, {a, b, 16, n, k, {bs0, bs1}, {nr0, nr1}});
+                        }
                     }
                 }
             }
@@ -126,7 +128,7 @@ void attention_shapes(CaseList& list) {
                                                {bs0, bs1},
                                                {nr, 1},
                                                {0, 1, 2, 3},
-                                               2 * large - 1});
+                                               2 * large - large % 2});
                         }
                     }
                 }
@@ -144,11 +146,16 @@ void other_shapes(CaseList& list) {
         for (const ggml_type type : kFloatTypes) add_product(list, {type, f32, 16, 2, k});
     }
     for (const int64_t k : {64, 128}) {
-        for (const int64_t m : {64, 83}) add_product(list, {f16, f32, m, 2, k, {8, 1}, {4, 1}});
+        for (const int64_t m : {64, 83}) {
+            for (const int64_t nr : {1, 4}) add_product(list, {f16, f32, m, 2, k, {8, 1}, {nr, 1}});
+        }
     }
     add_product(list, {f16, f32, 64, 45, 128, {8, 1}, {4, 1}});
     add_product(list, {f16, f32, 128, 45, 64, {8, 1}, {4, 1}});
     add_product(list, {f32, f32, 64, 77, 77, {12, 1}});
+    add_product(list, {f32, f32, 64, 32, 80});
+    for (const int64_t k : {67, 193})
+        add_product(list, {f16, f32, 1056, 1, k, {1, 1}, {4, 1}, {0, 2, 1, 3}});
     for (const int64_t k : {65, 80, 588}) {
         for (const ggml_type b : {f16, f32}) add_product(list, {f16, b, 64, 32, k});
     }
@@ -256,8 +263,8 @@ void out_prod_cases(CaseList& list) {
                     for (const int64_t bs0 : {1, 3}) {
                         for (const int64_t bs1 : {1, 3}) {
                             for (const int64_t nr : {1, 2}) {
-                                add_outer(list, {a, b, 256, n, k, {bs0, bs1}, {nr, 1}});
-                                add_outer(list, {a, b, 256, n, k, {bs0, bs1}, {1, nr}});
+                                for (const int64_t nr1 : {1, 2})
+                                    add_outer(list, {a, b, 256, n, k, {bs0, bs1}, {nr, nr1}});
                             }
                         }
                     }

@@ -54,7 +54,7 @@ void ssm_conv_cases(CaseList& list) {
     for (const int64_t width : {3, 4, 9}) {
         for (const int64_t inner : {1024, 1536, 2048}) {
             for (const auto& [tokens, seqs] :
-                 {std::pair<int64_t, int64_t>(1, 1), {4, 1}, {1, 4}, {64, 1}, {64, 4}}) {
+                 {std::pair<int64_t, int64_t>(1, 1), {width + 1, 1}, {1, 4}, {64, 1}, {64, 4}}) {
                 add(width, inner, tokens, seqs, false);
             }
         }
@@ -295,7 +295,9 @@ void delta_cases(CaseList& list) {
             }
         }
         for (const int64_t slots : {2, 3, 4}) {
-            add_delta(list, {4, 16, slots, 1, 1, false, per_key, slots});
+            for (const int64_t size : {16, 32})
+                add_delta(list, {4, size, slots, 1, 1, false, per_key, slots});
+            add_delta(list, {4, 64, slots, 2, 1, false, per_key, slots});
             add_delta(list, {4, 32, 8, 1, 1, false, per_key, slots});
             add_delta(list, {4, 64, 16, 2, 1, false, per_key, slots});
             add_delta(list, {8, 32, 4, 2, 2, false, per_key, slots});

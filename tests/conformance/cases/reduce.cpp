@@ -42,7 +42,7 @@ void row_sum_cases(CaseList& list, const char* op, Builder build, ggml_type type
                   .build = [=](GraphMaker& m) { return build(m.ctx, source(m)); }});
     };
     for (const Shape& shape :
-         {Shape{10, 5, 4, 3}, Shape{33}, Shape{33, 1024}, Shape{33, 256}, Shape{32, 256},
+         {Shape{10, 5, 4, 3}, Shape{33}, Shape{33, 1024}, Shape{33, 256}, Shape{32, 256}, Shape{32},
           Shape{32768}, Shape{32769}, Shape{1, 9}, Shape{16, 0}}) {
         add(params("ne", shape), [=](GraphMaker& m) { return m.leaf(type, shape, kBiased); });
     }
@@ -71,17 +71,22 @@ void cumsum_cases(CaseList& list) {
          {Shape{10, 5, 4, 3}, Shape{127, 5, 4, 3}, Shape{128, 5, 4, 3}, Shape{128, 128, 4, 4},
           Shape{255, 5, 4, 3}, Shape{256, 5, 4, 3}, Shape{511, 5, 4, 3}, Shape{512, 5, 4, 3},
           Shape{1023, 5, 4, 3}, Shape{1024, 5, 4, 3}, Shape{2047, 5, 4, 3}, Shape{2048, 5, 4, 3},
-          Shape{242004}, Shape{375960}, Shape{20481, 4}, Shape{1, 3}, Shape{0, 3}}) {
+          Shape{242004}, Shape{375960}, Shape{20481, 4}, Shape{131073, 2, 1, 2}, Shape{1, 3},
+          Shape{0, 3}}) {
         list.add({.op = "CUMSUM", .params = params("ne", shape), .build = [=](GraphMaker& m) {
                       return ggml_cumsum(m.ctx, m.f32(shape));
                   }});
     }
     for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_BF16}) {
-        list.add({.op = "CUMSUM", .params = params("type", type), .build = [=](GraphMaker& m) {
-                      ggml_tensor* node = retyped(ggml_cumsum(m.ctx, m.f32({133, 3})), type);
-                      node->src[0] = m.leaf(type, {133, 3});
-                      return node;
-                  }});
+        for (const Shape& shape : {Shape{133, 3}, Shape{140000}}) {
+            list.add({.op = "CUMSUM",
+                      .params = params("type", type, "ne", shape),
+                      .build = [=](GraphMaker& m) {
+                          ggml_tensor* node = retyped(ggml_cumsum(m.ctx, m.f32(shape)), type);
+                          node->src[0] = m.leaf(type, shape);
+                          return node;
+                      }});
+        }
     }
     list.add({.op = "CUMSUM", .params = "view", .build = [](GraphMaker& m) {
                   return ggml_cumsum(m.ctx, m.inset(GGML_TYPE_F32, {37, 3, 2, 2}));

@@ -61,11 +61,11 @@ void get_rows_cases(CaseList& list) {
     add_get(list, {GGML_TYPE_F32, 33, 8, 5, 2, 2, false, true, 3});
     add_get(list, {GGML_TYPE_F32, 256, 8, 2, 1, 1, false, true, 3});
     add_get(list, {GGML_TYPE_F16, 33, 8, 5, 2, 2, true, true, 5});
-    for (const ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16}) {
+    for (const ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_Q4_0}) {
         add_get(list, {type, 76800, 5, 4, 1, 2});
         add_get(list, {type, 256, 80000, 70000, 2, 1});
         add_get(list, {type, 256, 5, 4, 700, 100});
-        add_get(list, {type, 16, 80000, 70000});
+        if (ggml_blck_size(type) == 1) add_get(list, {type, 16, 80000, 70000});
     }
     list.add({.op = "GET_ROWS", .params = "ids=strided", .build = [](GraphMaker& m) {
                   ggml_tensor* a = m.f32({37, 6, 3, 2});
@@ -80,7 +80,27 @@ void get_rows_cases(CaseList& list) {
 
 // ---- GET_ROWS_BACK ----------------------------------------------------------------------------
 
+// Gradients are floats; who takes other types must be right.
+void get_rows_back_of_other_types(CaseList& list) {
+    std::vector<ggml_type> types = quantized_types();
+    types.push_back(GGML_TYPE_I32);
+    for (const ggml_type type : types) {
+        for (const bool v : {false, true}) {
+            list.add({.op = "GET_ROWS_BACK",
+                      .params = params("type", type, "n", 256, "m", 5, "r", 4, "v", v),
+                      .optional = true,
+                      .build = [=](GraphMaker& m) {
+                          ggml_tensor* ids = m.leaf(GGML_TYPE_I32, {4}, integers(0, 5));
+                          if (v) ids = ggml_view_1d(m.ctx, ids, 2, ids->nb[0]);
+                          ggml_tensor* g = m.leaf(type, {256, v ? 2 : 4}, usual(type));
+                          return ggml_get_rows_back(m.ctx, g, ids, m.f32({256, 5}));
+                      }});
+        }
+    }
+}
+
 void get_rows_back_cases(CaseList& list) {
+    get_rows_back_of_other_types(list);
     struct Back {
         int64_t n, m, r;
         bool v;
@@ -147,6 +167,7 @@ void add_set(CaseList& list, const Set& c) {
               .params = params("type_src", c.from, "type_dst", c.to, "type_idx", c.index, "ne",
                                c.ne, "nr2", c.nr2, "nr3", c.nr3, "r", c.r, "v", c.v),
               .max_nmse = set_limit(c.from, c.to, c.ne[0] * c.r * dst[2] * dst[3]),
+              .optional = !is_writable(c.to),
               .build = [=](GraphMaker& m) -> ggml_tensor* {
                   ggml_tensor* into = m.leaf(c.to, dst, usual(c.to));
                   const Fill values = c.to == GGML_TYPE_I32 ? between(-1000, 1000) : between(-1, 1);
@@ -154,37 +175,45 @@ void add_set(CaseList& list, const Set& c) {
                   // No target twice: who wins is not defined.
                   ggml_tensor* ids = m.leaf(c.index, {c.ne[1], c.ne[2], c.ne[3]}, permutation());
                   if (!rows || !ids) return nullptr;
-                  const int64_t r = c.v ? c.r / 2 : c.r, first = c.v ? c.r - r : 0;
-                  rows = ggml_view_4d(m.ctx, rows, c.ne[0], r, dst[2], dst[3], rows->nb[1],
-                                      rows->nb[2], rows->nb[3], first * rows->nb[1]);
+                  const int64_t r = c.v ? c.r / 2 : c.r, first = c.r - r;
                   ids = ggml_view_3d(m.ctx, ids, r, c.ne[2], c.ne[3], ids->nb[1], ids->nb[2],
                                      first * ids->nb[0]);
+                  if (c.v) {
+                      rows = ggml_view_4d(m.ctx, rows, c.ne[0], r, dst[2], dst[3], rows->nb[1],
+                                          rows->nb[2], rows->nb[3], first * rows->nb[1]);
+                  }
                   return ggml_set_rows(m.ctx, into, rows, ids);
               }});
 }
 
+void set_rows_of(CaseList& list, ggml_type from, ggml_type to) {
+    constexpr ggml_type i64 = GGML_TYPE_I64, i32 = GGML_TYPE_I32;
+    const int64_t block = ggml_blck_size(to);
+    for (const bool v : {false, true}) {
+        for (const int64_t r : {1, 2}) {
+            if (v && r == 2 && !is_writable(to)) continue;
+            add_set(list, {from, to, i64, {256, 5, 1, 3}, 1, 1, r, v});
+            add_set(list, {from, to, i64, {256, 5, 7, 3}, 1, 1, r, v});
+        }
+        add_set(list, {from, to, i64, {256, 11, 1, 7}, 2, 3, 7, v});
+        add_set(list, {from, to, i64, {256, 11}, 2, 3, 7, v});
+        for (const int64_t more : {1, 7}) {
+            add_set(list, {from, to, i64, {3 * block, 3, more}, 2, 3, 2, v});
+            if (block > 1) continue;
+            add_set(list, {from, to, i64, {31, 3, more}, 2, 3, 2, v});
+            for (const int64_t r : {1, 2})
+                add_set(list, {from, to, i64, {33, 5, 1, more}, 2, 3, r, v});
+        }
+    }
+    add_set(list, {from, to, i32, {256, 5, 1, 3}, 1, 1, 1, false});
+}
+
 void set_rows_cases(CaseList& list) {
-    std::vector<ggml_type> targets = writable_types();
+    std::vector<ggml_type> targets = quantized_types();
     targets.insert(targets.end(), std::begin(kFloatTypes), std::end(kFloatTypes));
     targets.push_back(GGML_TYPE_I32);
     for (const ggml_type from : {GGML_TYPE_F32, GGML_TYPE_F16}) {
-        for (const ggml_type to : targets) {
-            const ggml_type i64 = GGML_TYPE_I64, i32 = GGML_TYPE_I32;
-            for (const bool v : {false, true}) {
-                add_set(list, {from, to, i64, {256, 5, 1, 3}, 1, 1, v ? 2 : 1, v});
-                add_set(list, {from, to, i64, {256, 5, 7, 3}, 1, 1, v ? 2 : 1, v});
-                add_set(list, {from, to, i64, {256, 11, 1, 7}, 2, 3, 7, v});
-                add_set(list, {from, to, i64, {256, 11}, 2, 3, 7, v});
-                const int64_t block = ggml_blck_size(to);
-                for (const int64_t more : {1, 7}) {
-                    add_set(list, {from, to, i64, {3 * block, 3, more}, 2, 3, 2, v});
-                    if (block > 1) continue;
-                    add_set(list, {from, to, i64, {31, 3, more}, 2, 3, 2, v});
-                    add_set(list, {from, to, i64, {33, 5, 1, more}, 2, 3, v ? 2 : 1, v});
-                }
-            }
-            add_set(list, {from, to, i32, {256, 5, 1, 3}, 1, 1, 1, false});
-        }
+        for (const ggml_type to : targets) set_rows_of(list, from, to);
         for (const bool v : {false, true}) {
             for (const ggml_type index : {GGML_TYPE_I64, GGML_TYPE_I32}) {
                 for (const ggml_type to : kFloatTypes)

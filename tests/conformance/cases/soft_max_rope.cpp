@@ -145,6 +145,15 @@ void soft_max_back(CaseList& list) {
     }
     for (const Shape& ne : shapes) {
         for (const float scale : {1.0f, 0.1f}) {
+            // The bias is no part of the gradient for the scores.
+            list.add({.op = "SOFT_MAX_BACK",
+                      .params = params("ne", ne, "scale", scale, "max_bias", 8),
+                      .work = 4 * ne.size(),
+                      .optional = true,
+                      .build = [=](GraphMaker& m) {
+                          ggml_tensor* g = m.f32(ne);
+                          return ggml_soft_max_ext_back(m.ctx, g, m.f32(ne), scale, 8);
+                      }});
             add_back(GGML_TYPE_F32, ne, scale, "", ggml_soft_max_ext_back);
             add_back(GGML_TYPE_F32, ne, scale, ",inplace", ggml_soft_max_ext_back_inplace);
         }
@@ -280,6 +289,33 @@ void rope_yarn(CaseList& list) {
     }
 }
 
+// Parts of rows, and rows in place, with everything else switched on too.
+void rope_all_at_once(CaseList& list) {
+    struct Row {
+        Shape ne;
+        int n_dims, mode, offset, view;
+        bool inplace;
+    };
+    std::vector<Row> rows{
+        {{128, 32, 2}, 32, 0, 32, 0, false}, {{128, 32, 2}, 32, 2, 32, 0, false},
+        {{128, 12, 2}, 24, 8, 32, 0, false}, {{128, 12, 2}, 24, 40, 32, 0, false},
+        {{128, 32, 2}, 32, 2, 32, 0, true},
+    };
+    for (const int mode : kModes) {
+        for (const int view : {0, 1}) {
+            for (const int64_t batch : {1, 3})
+                rows.push_back({{128, 32, 2, batch}, 128, mode, 0, view, true});
+        }
+    }
+    for (const ggml_type type : kFloatTypes) {
+        for (const bool factors : {false, true}) {
+            for (const Row& r : rows)
+                add(list, {type, r.ne, r.n_dims, r.mode, 1.4245f, 0.7465f, 1.4245f, factors, r.view,
+                           r.inplace, r.offset});
+        }
+    }
+}
+
 void rope_inplace(CaseList& list) {
     for (const ggml_type type : kFloatTypes) {
         for (const bool factors : {false, true}) {
@@ -326,6 +362,12 @@ void rope_cases(CaseList& list) {
                            .n_dims = 16,
                            .mode = mode,
                            .factors = factors});
+                add(list, {.type = type,
+                           .ne = {16, 16, 8192},
+                           .n_dims = 16,
+                           .mode = mode,
+                           .factors = factors,
+                           .view = 1});
             }
         }
         for (const int mode : {0, 2}) {
@@ -336,6 +378,7 @@ void rope_cases(CaseList& list) {
     }
     rope_yarn(list);
     rope_inplace(list);
+    rope_all_at_once(list);
 }
 
 }  // namespace tenon::conformance

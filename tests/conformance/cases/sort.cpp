@@ -37,6 +37,9 @@ void argsort_cases(CaseList& list) {
             for (const int64_t n : {(int64_t{1} << bits) - 1, int64_t{1} << bits})
                 argsort_case(list, GGML_TYPE_F32, {n}, order, false);
         }
+        // Long rows are the work of all members together.
+        argsort_case(list, GGML_TYPE_F32, {70001, 2, 1, 2}, order, true);
+        argsort_case(list, GGML_TYPE_F32, {40000, 9}, order, false);
         for (const Shape& ne : {Shape{17, 3}, Shape{513, 2}, Shape{4099}}) {
             for (const ggml_type type : kFloatTypes) argsort_case(list, type, ne, order, true);
         }
@@ -77,6 +80,8 @@ void top_k_cases(CaseList& list) {
     for (const ggml_type type : kFloatTypes) {
         for (const int k : {1, 8, 64}) top_k_case(list, type, {515, 3}, k, true);
     }
+    for (const int k : {1, 40, 2000, 75000})
+        top_k_case(list, f32, {300003, 2}, k, /*ties=*/k != 2000);
     top_k_case(list, f32, {9, 3}, 9, false);
     top_k_case(list, f32, {9, 3}, 0, false);
     list.add({.op = "TOP_K", .params = "view", .build = [](GraphMaker& m) {
