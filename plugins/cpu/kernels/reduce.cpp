@@ -137,6 +137,58 @@ void run_count_equal(const Task& task, const ggml_tensor& node) {
 }
 
 // ---- a number per row ---------------------------------------------------------------------------
+//
+// Long rows are summed piece by piece, and the totals of the pieces in order. Where rows are few,
+// all members share their pieces, which changes nothing of that.
+
+int64_t pieces_of_row(const ggml_tensor& x) {
+    return (x.ne[0] + kPieceElements - 1) / kPieceElements;
+}
+constexpr int64_t kSharedFrom = 8;  // pieces; for less the members need not wait for each other
+
+bool has_few_long_rows(const ggml_tensor& x, int n_threads) {
+    return n_threads > 1 && pieces_of_row(x) >= kSharedFrom && tenon_nrows(&x) < 4 * n_threads;
+}
+bool shares_pieces(const Task& task, const ggml_tensor& x) {
+    return task.window.units == 0 && has_few_long_rows(x, task.nth);
+}
+
+// A total per piece.
+size_t pieces_workspace(const ggml_tensor& node, int n_threads) {
+    const ggml_tensor& x = *node.src[0];
+    if (!has_few_long_rows(x, n_threads)) return 0;
+    return static_cast<size_t>(pieces_of_row(x) * tenon_nrows(&x)) * sizeof(double);
+}
+
+// Elements [begin, begin + n) of the i-th row of t are the p-th piece of it.
+struct RowPiece {
+    int64_t i1, i2, i3, begin, n;
+
+    RowPiece(const ggml_tensor& t, int64_t i, int64_t p)
+        : i1(i % t.ne[1]),
+          i2(i / t.ne[1] % t.ne[2]),
+          i3(i / t.ne[1] / t.ne[2]),
+          begin(p * kPieceElements),
+          n(std::min(kPieceElements, t.ne[0] - begin)) {}
+};
+
+template <class T>
+double sum_of_piece(const ggml_tensor& x, const RowPiece& p) {
+    return sum_of_run(element<const T>(x, p.begin, p.i1, p.i2, p.i3), x.nb[0], p.n);
+}
+
+// The totals of all pieces, by all members.
+template <class T>
+const double* sum_pieces(const Task& task, const ggml_tensor& x) {
+    const int64_t pieces = pieces_of_row(x);
+    auto* totals = static_cast<double*>(task.workspace);
+    for_each_chunk(task, pieces * tenon_nrows(&x), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+            totals[i] = sum_of_piece<T>(x, {x, i / pieces, i % pieces});
+    });
+    task.barrier();
+    return totals;
+}
 
 Verdict supports_row_sums(const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
@@ -152,10 +204,15 @@ Verdict supports_row_sums(const ggml_tensor& node) {
 template <class Finish>
 void run_row_sums(const Task& task, const ggml_tensor& node, Finish finish) {
     const ggml_tensor& x = *node.src[0];
+    const int64_t pieces = pieces_of_row(x);
     with_float_type(x.type, [&]<class T>() {
+        const double* totals = shares_pieces(task, x) ? sum_pieces<T>(task, x) : nullptr;
         for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
-            const float value = finish(
-                static_cast<float>(sum_of_run(row<const T>(x, i1, i2, i3), x.nb[0], x.ne[0])));
+            const int64_t i = i1 + x.ne[1] * (i2 + x.ne[2] * i3);
+            double total = 0;
+            for (int64_t p = 0; p < pieces; ++p)
+                total += totals ? totals[i * pieces + p] : sum_of_piece<T>(x, {x, i, p});
+            const float value = finish(static_cast<float>(total));
             if (node.type == GGML_TYPE_F32) {
                 *row<float>(node, i1, i2, i3) = value;
             } else {
@@ -218,11 +275,42 @@ Verdict supports_cumsum(const ggml_tensor& node) {
     return yes();
 }
 
-// Four at a time: from one group to the next there is a single addition to wait for.
+// dst[i] = before + x[0] + … + x[i] for lanes x lanes elements; returns the last sum. In a
+// transposed square the sums inside rows are vectors; what stands before each row is added up in
+// f64.
 template <class T>
-void cumulate(T* dst, const T* x, int64_t n) {
-    double before = 0;
+double cumulate_square(T* dst, const T* x, double before) {
+    constexpr int kLanes = simd::f32::lanes;
+    simd::f32 sums[kLanes];
+    TENON_UNROLL
+    for (int r = 0; r < kLanes; ++r) sums[r] = simd::load(x + r * kLanes);
+    simd::transpose(sums);
+    TENON_UNROLL
+    for (int c = 1; c < kLanes; ++c) sums[c] = sums[c] + sums[c - 1];
+    float totals[kLanes], starts[kLanes];
+    simd::store(totals, sums[kLanes - 1]);
+    for (int r = 0; r < kLanes; ++r) {
+        starts[r] = static_cast<float>(before);
+        before += totals[r];
+    }
+    const simd::f32 start = simd::load(starts);
+    TENON_UNROLL
+    for (int c = 0; c < kLanes; ++c) sums[c] = sums[c] + start;
+    simd::transpose(sums);
+    TENON_UNROLL
+    for (int r = 0; r < kLanes; ++r) simd::store(dst + r * kLanes, sums[r]);
+    return before;
+}
+
+// The same for n elements. Without squares, which four lanes are too few for, four at a time: from
+// one group to the next there is a single addition to wait for.
+template <class T>
+void cumulate(T* dst, const T* x, int64_t n, double before) {
+    constexpr int kSquare = simd::f32::lanes * simd::f32::lanes;
     int64_t i = 0;
+    if constexpr (simd::f32::lanes > 4) {
+        for (; i + kSquare <= n; i += kSquare) before = cumulate_square(dst + i, x + i, before);
+    }
     for (; i + 4 <= n; i += 4) {
         const double s0 = simd::to_f32(x[i]), s1 = s0 + simd::to_f32(x[i + 1]);
         const double s2 = s1 + simd::to_f32(x[i + 2]), s3 = s2 + simd::to_f32(x[i + 3]);
@@ -235,12 +323,48 @@ void cumulate(T* dst, const T* x, int64_t n) {
     for (; i < n; ++i) simd::set_f32(dst + i, static_cast<float>(before += simd::to_f32(x[i])));
 }
 
-void run_cumsum(const Task& task, const ggml_tensor& node) {
+template <class T>
+void cumulate_piece(const ggml_tensor& node, const RowPiece& p, double before) {
+    cumulate(row<T>(node, p.i1, p.i2, p.i3) + p.begin,
+             row<const T>(*node.src[0], p.i1, p.i2, p.i3) + p.begin, p.n, before);
+}
+
+// What stands before a piece is the sum of the totals of the pieces before it, in order. A piece is
+// summed before dst, which may be x, is written.
+template <class T>
+void cumulate_rows(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
-    with_float_type(x.type, [&]<class T>() {
-        for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
-            cumulate(row<T>(node, i1, i2, i3), row<const T>(x, i1, i2, i3), x.ne[0]);
-        });
+    const int64_t pieces = pieces_of_row(x);
+    for_each_row(task, node, [&](int64_t i1, int64_t i2, int64_t i3) {
+        const int64_t i = i1 + x.ne[1] * (i2 + x.ne[2] * i3);
+        double before = 0;
+        for (int64_t p = 0; p < pieces; ++p) {
+            const RowPiece piece(x, i, p);
+            const double total = p + 1 < pieces ? sum_of_piece<T>(x, piece) : 0;
+            cumulate_piece<T>(node, piece, before);
+            before += total;
+        }
+    });
+}
+
+template <class T>
+void cumulate_shared_rows(const Task& task, const ggml_tensor& node) {
+    const ggml_tensor& x = *node.src[0];
+    const int64_t pieces = pieces_of_row(x);
+    const double* totals = sum_pieces<T>(task, x);
+    const Range mine = share(task, pieces * tenon_nrows(&x));
+    double before = 0;
+    for (int64_t i = mine.begin / pieces * pieces; i < mine.end; ++i) {
+        if (i % pieces == 0) before = 0;
+        if (i >= mine.begin) cumulate_piece<T>(node, {x, i / pieces, i % pieces}, before);
+        before += totals[i];
+    }
+}
+
+void run_cumsum(const Task& task, const ggml_tensor& node) {
+    const bool shared = shares_pieces(task, *node.src[0]);
+    with_float_type(node.type, [&]<class T>() {
+        shared ? cumulate_shared_rows<T>(task, node) : cumulate_rows<T>(task, node);
     });
 }
 
@@ -248,10 +372,11 @@ void run_cumsum(const Task& task, const ggml_tensor& node) {
 
 extern constinit const Kernel kSum{GGML_OP_SUM, supports_sum, run_sum, sum_workspace};
 extern constinit const Kernel kSumRows =
-    Kernel{GGML_OP_SUM_ROWS, supports_row_sums, run_sum_rows}.by_rows();
+    Kernel{GGML_OP_SUM_ROWS, supports_row_sums, run_sum_rows, pieces_workspace}.by_rows();
 extern constinit const Kernel kCumsum =
-    Kernel{GGML_OP_CUMSUM, supports_cumsum, run_cumsum}.by_rows();
-extern constinit const Kernel kMean = Kernel{GGML_OP_MEAN, supports_row_sums, run_mean}.by_rows();
+    Kernel{GGML_OP_CUMSUM, supports_cumsum, run_cumsum, pieces_workspace}.by_rows();
+extern constinit const Kernel kMean =
+    Kernel{GGML_OP_MEAN, supports_row_sums, run_mean, pieces_workspace}.by_rows();
 extern constinit const Kernel kArgmax{GGML_OP_ARGMAX, supports_argmax, run_argmax};
 extern constinit const Kernel kCountEqual{GGML_OP_COUNT_EQUAL, supports_count_equal,
                                           run_count_equal, parts_workspace};

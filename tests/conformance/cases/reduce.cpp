@@ -43,7 +43,7 @@ void row_sum_cases(CaseList& list, const char* op, Builder build, ggml_type type
     };
     for (const Shape& shape :
          {Shape{10, 5, 4, 3}, Shape{33}, Shape{33, 1024}, Shape{33, 256}, Shape{32, 256}, Shape{32},
-          Shape{32768}, Shape{32769}, Shape{1, 9}, Shape{16, 0}}) {
+          Shape{32768}, Shape{32769}, Shape{300001, 3}, Shape{1, 9}, Shape{16, 0}}) {
         add(params("ne", shape), [=](GraphMaker& m) { return m.leaf(type, shape, kBiased); });
     }
     for (const int64_t n : {11, 16}) {
@@ -63,6 +63,9 @@ void row_sum_cases(CaseList& list, const char* op, Builder build, ggml_type type
     }
     add("transposed", [=](GraphMaker& m) {
         return m.permuted(type, {33, 6, 3, 2}, {1, 0, 2, 3}, kBiased);
+    });
+    add("transposed, long", [=](GraphMaker& m) {
+        return m.permuted(type, {140000, 2}, {1, 0, 2, 3}, kBiased);
     });
 }
 
