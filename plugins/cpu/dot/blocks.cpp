@@ -8,7 +8,9 @@ namespace {
 
 template <ggml_type type>
 constexpr DotType block32(ggml_type partner) {
-    return {type, partner, vec_dot_q8<type>, simd::kPanelsFrom.blocks, Operand::kQ8, tile_q8<type>};
+    const bool minima = partner == GGML_TYPE_Q8_1;
+    const int64_t panels_from = minima ? simd::kPanelsFrom.minima : simd::kPanelsFrom.blocks;
+    return {type, partner, vec_dot_q8<type>, panels_from, Operand::kQ8, tile_q8<type>};
 }
 template <ggml_type type>
 constexpr DotType unpacked(ggml_type partner) {

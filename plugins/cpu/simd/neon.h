@@ -6,7 +6,7 @@
 namespace tenon::cpu::simd {
 
 // Estimated from the number of instructions.
-constexpr PanelsFrom kPanelsFrom = {.f32 = 24, .f16 = 24, .bf16 = 24, .blocks = 24};
+constexpr PanelsFrom kPanelsFrom = {.f32 = 24, .f16 = 24, .bf16 = 24, .blocks = 24, .minima = 24};
 
 inline int32x4_t dot16(int8x16_t w, int8x16_t y) {
     const int16x8_t lo = vmull_s8(vget_low_s8(w), vget_low_s8(y));

@@ -6,7 +6,8 @@
 namespace tenon::cpu::simd {
 
 // Estimated from the number of instructions.
-constexpr PanelsFrom kPanelsFrom = {.f32 = 24, .f16 = 24, .bf16 = kNeverPanels, .blocks = 24};
+constexpr PanelsFrom kPanelsFrom = {
+    .f32 = 24, .f16 = 24, .bf16 = kNeverPanels, .blocks = 24, .minima = 24};
 
 constexpr bool kBf16Dot = true;
 

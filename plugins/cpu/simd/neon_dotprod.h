@@ -6,7 +6,7 @@
 namespace tenon::cpu::simd {
 
 // Estimated from the number of instructions.
-constexpr PanelsFrom kPanelsFrom = {.f32 = 24, .f16 = 24, .bf16 = 24, .blocks = 96};
+constexpr PanelsFrom kPanelsFrom = {.f32 = 24, .f16 = 24, .bf16 = 24, .blocks = 96, .minima = 48};
 
 }  // namespace tenon::cpu::simd
 

@@ -9,7 +9,8 @@ namespace tenon::cpu::simd {
 
 constexpr bool kRowPairs = true;
 // Estimated from the number of instructions.
-constexpr PanelsFrom kPanelsFrom = {.f32 = 24, .f16 = 24, .bf16 = 24, .blocks = kNeverPanels};
+constexpr PanelsFrom kPanelsFrom = {
+    .f32 = 24, .f16 = 24, .bf16 = 24, .blocks = kNeverPanels, .minima = kNeverPanels};
 
 struct i8x32x2 {  // eight elements of one row, eight of the other, and so on
     int8x16_t v[4];

@@ -9,7 +9,9 @@ namespace tenon::cpu::simd {
 constexpr int64_t kNeverPanels = INT64_MAX;
 
 struct PanelsFrom {  // per type of the weights
-    int64_t f32, f16, bf16, blocks;
+    int64_t f32, f16, bf16;
+    int64_t blocks;  // quantised
+    int64_t minima;  // q4_1 and q5_1, whose tiles add minima one by one
 };
 
 }  // namespace tenon::cpu::simd

@@ -23,7 +23,8 @@ struct f32 {
 };
 constexpr int kRegisters = 16;  // vectors that fit the register file: sizes register tiles
 // Measured, rows of 4096 elements; of the quantised types the middle one.
-constexpr PanelsFrom kPanelsFrom = {.f32 = kNeverPanels, .f16 = 6, .bf16 = 24, .blocks = 18};
+constexpr PanelsFrom kPanelsFrom = {
+    .f32 = kNeverPanels, .f16 = 6, .bf16 = 24, .blocks = 18, .minima = 18};
 struct i32 {
     v4i v;
 };
