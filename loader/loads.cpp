@@ -308,7 +308,7 @@ Result<void> Loader::unload(ggml_backend_reg_t reg) {
         if (candidate->report.reg != reg) continue;
         auto removed = registry_remove(reg);
         if (!removed) return removed.error();
-        (*removed).reset();  // before shutdown: it may close devices
+        registry_bury(std::move(*removed));  // its devices are closed
         shut_down(*candidate);
         candidate->library.close();  // unmaps only what is UNLOADABLE
         candidate->table = nullptr;

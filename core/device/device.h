@@ -132,6 +132,10 @@ void registry_check_list();
 // it lives. The caller then owns it and calls shutdown.
 Result<std::unique_ptr<ggml_backend_reg>> registry_remove(ggml_backend_reg_t reg);
 
+// Keeps what is left of a registration that was taken out, for the handles that applications still
+// hold: their names remain, every other use fails. Nothing in it points into the plugin any more.
+void registry_bury(std::unique_ptr<ggml_backend_reg> reg);
+
 // ---- what placement and memory call -----------------------------------------------------------
 
 // Verdicts of a device on many nodes at once; `want_cost` false asks for support only. View ops are
@@ -145,6 +149,9 @@ bool supports_buft(const ggml_backend_device& device, const ggml_backend_buffer_
 // Runs nodes [0, n) on a stream. use_counts as in tenon_graph_view, NULL: unknown; uid 0: unknown.
 Result<void> run_nodes(ggml_backend_t stream, ggml_tensor* const* nodes, const int32_t* use_counts,
                        size_t n, uint64_t uid);
+
+// Whether nobody has freed the stream yet; for those that outlive the streams they were made for.
+bool is_alive(const ggml_backend* stream);
 
 // Waits for all work of the stream; the first failure of queued work surfaces here.
 Result<void> synchronize_stream(ggml_backend_t stream);

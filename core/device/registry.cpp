@@ -24,6 +24,7 @@ struct Registry {
     std::atomic<const RegistrySnapshot*> snapshot{new RegistrySnapshot};
     std::vector<std::unique_ptr<const RegistrySnapshot>> old;  // a reader may still look at them
     std::vector<std::unique_ptr<ggml_backend_reg>> owned;
+    std::vector<std::unique_ptr<ggml_backend_reg>> buried;
 
     void publish(std::unique_ptr<const RegistrySnapshot> next) {
         const RegistrySnapshot* before = snapshot.load(std::memory_order_relaxed);
@@ -198,6 +199,21 @@ Result<std::unique_ptr<ggml_backend_reg>> registry_remove(ggml_backend_reg_t reg
         close_device(*device);
     }
     return taken;
+}
+
+void registry_bury(std::unique_ptr<ggml_backend_reg> reg) {
+    reg->table = nullptr;
+    reg->ctx = nullptr;
+    reg->features.clear();
+    for (const auto& device : reg->devices) {
+        device->info.name = device->name.c_str();
+        device->info.description = device->description.c_str();
+        device->info.driver = device->driver.c_str();
+        device->info.attributes = nullptr;
+        device->info.n_attributes = 0;
+    }
+    const std::lock_guard lock(state().mutex);
+    state().buried.push_back(std::move(reg));
 }
 
 ggml_backend_dev_t cpu_device() {

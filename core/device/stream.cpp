@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_set>
 
 #include "core/base/log.h"
 #include "core/base/os.h"
@@ -13,6 +14,18 @@ namespace tenon {
 namespace {
 
 constexpr size_t kWorkspaceAlignment = 64;  // bytes, in host memory
+
+// ---- which streams there are -------------------------------------------------------------------
+
+// Never destroyed: streams of the core itself live until the end of the process.
+struct LiveStreams {
+    std::mutex mutex;
+    std::unordered_set<const ggml_backend*> all;
+};
+LiveStreams& live() {
+    static auto* streams = new LiveStreams;
+    return *streams;
+}
 
 // ---- workspace --------------------------------------------------------------------------------
 
@@ -185,6 +198,10 @@ bool same_data(PlannedGraph& graph, const Workspace& workspace) {
 Result<ggml_backend*> open_stream(ggml_backend_device& device, const char* params) {
     auto stream = std::make_unique<ggml_backend>();
     stream->device = &device;
+    {
+        const std::lock_guard lock(live().mutex);
+        live().all.insert(stream.get());
+    }
     auto handle = open_plugin_stream(device, params);
     if (!handle) return handle.error();
     stream->handle = *handle;
@@ -319,6 +336,11 @@ Result<void> finish_host_waits(ggml_backend& stream) {
     return {};
 }
 
+bool is_alive(const ggml_backend* stream) {
+    const std::lock_guard lock(live().mutex);
+    return live().all.contains(stream);
+}
+
 uint64_t fresh_graph_uid() {
     static std::atomic<uint64_t> next{1};
     return next.fetch_add(1, std::memory_order_relaxed);
@@ -329,6 +351,10 @@ uint64_t fresh_graph_uid() {
 ggml_backend::ggml_backend() : scratch(std::make_unique<Scratch>()) {}
 
 ggml_backend::~ggml_backend() {
+    {
+        const std::lock_guard lock(tenon::live().mutex);
+        tenon::live().all.erase(this);
+    }
     scratch.reset();
     if (!handle) return;
     if (tenon::may_enter(*device->reg)) {

@@ -80,7 +80,9 @@ inline ggml_cgraph_eval_order eval_order(const ggml_cgraph& graph) {
 
 // Whether something could not be added, so that the graph must not be computed.
 inline bool is_incomplete(const ggml_cgraph& graph) {
-    return (graph.order & TENON_CGRAPH_INCOMPLETE) != 0;
+    const bool is_sound =
+        graph.n_nodes >= 0 && graph.n_leafs >= 0 && (graph.n_nodes == 0 || graph.nodes);
+    return !is_sound || (graph.order & TENON_CGRAPH_INCOMPLETE) != 0;
 }
 void mark_incomplete(ggml_cgraph& graph);
 

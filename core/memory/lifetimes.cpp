@@ -34,7 +34,10 @@ uint32_t GraphImage::add(ggml_tensor* tensor) {
     size_t slot = slot_of(tensor);
     if (table_[slot].key) return table_[slot].index;
     uint32_t root = kNoTensor;
-    if (tensor->view_src) {
+    if (tensor->view_src && tensor->view_src->view_src) {
+        // Made by hand, since builders name the owner of the memory; perhaps a circle.
+        view_of_view_ = tensor;
+    } else if (tensor->view_src) {
         root = add(tensor->view_src);
         slot = slot_of(tensor);
     }
@@ -56,6 +59,7 @@ Result<void> GraphImage::build(const ggml_cgraph& graph) {
     nodes_.clear();
     edges_.clear();
     edge_begin_.assign(1, 0);
+    view_of_view_ = nullptr;
     if (table_.empty()) {
         grow_table();
     } else {
@@ -74,6 +78,10 @@ Result<void> GraphImage::build(const ggml_cgraph& graph) {
         }
         nodes_.push_back(add(node));
         edge_begin_.push_back(static_cast<uint32_t>(edges_.size()));
+    }
+    if (view_of_view_) {
+        return fail(TENON_E_INVALID, "view '%s' is a view of '%s', which is a view itself",
+                    view_of_view_->name, view_of_view_->view_src->name);
     }
     compute_structure();
     return {};

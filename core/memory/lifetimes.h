@@ -53,6 +53,7 @@ private:
     std::vector<uint32_t> roots_, leafs_, nodes_, edge_begin_, edges_;
     std::vector<Entry> table_;  // open addressing, a power of two
     uint64_t structure_ = 0;
+    const ggml_tensor* view_of_view_ = nullptr;  // one that was met, if any
 };
 
 }  // namespace tenon

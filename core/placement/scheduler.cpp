@@ -85,8 +85,13 @@ Result<void> check_not_allocated(const ggml_backend_sched& sched, const char* wh
 
 }  // namespace
 
+// Programs may free their backends before their scheduler. Those have finished what they were
+// given.
 ggml_backend_sched::~ggml_backend_sched() {
-    if (auto r = synchronize(); !r) report(r.error());
+    for (int b = 0; b < n; b++) {
+        if (!is_alive(backends[b])) continue;
+        if (auto r = synchronize_stream(backends[b]); !r) report(r.error());
+    }
 }
 
 int ggml_backend_sched::index_of(const ggml_backend* backend) const {
@@ -143,6 +148,7 @@ void ggml_backend_sched::reset() {
     for (int b = 0; b < n; b++) {
         if (!order.host_must_wait(b)) continue;
         order.host_waited(b);
+        if (!is_alive(backends[b])) continue;
         if (auto r = synchronize_stream(backends[b]); !r) report(r.error());
     }
     pins.clear();
