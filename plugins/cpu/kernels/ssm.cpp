@@ -4,6 +4,7 @@
 
 #include "plugins/cpu/kernel.h"
 #include "plugins/cpu/kernels/row_buffer.h"
+#include "plugins/cpu/kernels/words.h"
 #include "plugins/cpu/simd/vmath.h"
 
 namespace tenon::cpu {
@@ -111,8 +112,8 @@ double conv_cost(const ggml_tensor& node) {
 
 // ---- SSM_SCAN ---------------------------------------------------------------------------------
 // Per sequence, head and channel a state M of n numbers, which is a row of the head's state:
-// d = softplus(dt); M = M*e^(d*A) + B*(x*d); y = M . C. The state of the last token is slot 0 of the
-// states behind the outputs and serves as M meanwhile.
+// d = softplus(dt); M = M*e^(d*A) + B*(x*d); y = M . C. The state of the last token is slot 0 of
+// the states behind the outputs and serves as M meanwhile.
 
 constexpr int64_t kRows = 16;  // of the state, that one piece of work keeps in step
 
@@ -173,28 +174,46 @@ struct Scan {
     }
 };
 
-// M = M*decay + b*scaled_x, returns M . c. With one decay for all of M, or one per element given by
-// its rates (e^(delta*rate)).
+// What the channels of a head have in common at one token: the decay is one for all of M, or
+// e^(delta*rate) where there are rates.
+struct ScanToken {
+    const float *b, *c, *rates;
+    float delta, decay;
+};
+
+// Per row: M = M*decay + b*(x*delta), out = M . c. The rows share the loads of b and c, and their
+// sums do not wait for each other.
+template <int kTogether, bool kPerElement>
+void step(const ScanToken& token, float* m, int64_t n, const float* x, float* out) {
+    const f32 delta = simd::splat(token.delta), same = simd::splat(token.decay);
+    f32 sums[kTogether], scaled_x[kTogether];
+    TENON_UNROLL
+    for (int r = 0; r < kTogether; ++r) {
+        sums[r] = simd::splat(0.0f);
+        scaled_x[r] = simd::splat(x[r] * token.delta);
+    }
+    for_each_word(n, [&](int64_t i, int some) {
+        const f32 keep = kPerElement ? simd::exp(get(token.rates + i, some) * delta) : same;
+        const f32 b = get(token.b + i, some), c = get(token.c + i, some);
+        TENON_UNROLL
+        for (int r = 0; r < kTogether; ++r) {
+            const f32 next = simd::fma(get(m + r * n + i, some), keep, b * scaled_x[r]);
+            put(m + r * n + i, next, some);
+            sums[r] = simd::fma(next, c, sums[r]);
+        }
+    });
+    TENON_UNROLL
+    for (int r = 0; r < kTogether; ++r) out[r] = simd::sum(sums[r]);
+}
+
 template <bool kPerElement>
-float step(float* m, const float* b, const float* c, const float* rates, float delta, float decay,
-           float scaled_x, int64_t n) {
-    const f32 x = simd::splat(scaled_x), d = simd::splat(delta), same = simd::splat(decay);
-    f32 sum = simd::splat(0.0f);
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        const f32 keep = kPerElement ? simd::exp(simd::load(rates + i) * d) : same;
-        const f32 next = simd::fma(simd::load(m + i), keep, simd::load(b + i) * x);
-        simd::store(m + i, next);
-        sum = simd::fma(next, simd::load(c + i), sum);
-    }
-    if (const int rest = static_cast<int>(n - i)) {
-        const f32 keep = kPerElement ? simd::exp(simd::load_some(rates + i, rest) * d) : same;
-        const f32 next =
-            simd::fma(simd::load_some(m + i, rest), keep, simd::load_some(b + i, rest) * x);
-        simd::store_some(m + i, next, rest);
-        sum = simd::fma(next, simd::load_some(c + i, rest), sum);
-    }
-    return simd::sum(sum);
+void step_rows(const ScanToken& token, float* m, int64_t n, int64_t n_rows, const float* x,
+               float* out) {
+    constexpr int kTogether = 4;
+    int64_t r = 0;
+    for (; r + kTogether <= n_rows; r += kTogether)
+        step<kTogether, kPerElement>(token, m + r * n, n, x + r, out + r);
+    for (; r < n_rows; ++r) step<1, kPerElement>(token, m + r * n, n, x + r, out + r);
 }
 
 // Row (i1, i2, i3) of a source as f32.
@@ -210,6 +229,12 @@ size_t scan_workspace(const ggml_tensor& node, int n_threads) {
     return any_not_f32(node, 6) ? row_buffers_bytes(scan_floats(node), n_threads, kScanBuffers) : 0;
 }
 
+// d and e^(d*A) of some tokens, [token][head].
+constexpr int64_t kSteps = 16;
+struct Steps {
+    float deltas[kSteps * kRows], decays[kSteps * kRows];
+};
+
 // Rows [begin, end) of the state of one sequence, at most kRows, which belong to heads
 // [first, last).
 struct ScanPiece {
@@ -220,21 +245,24 @@ struct ScanPiece {
 
     bool one_rate() const { return a.A.ne[0] == 1; }
 
-    // d = softplus(dt) of each head, and, with one rate per head, e^(d*rate).
-    void steps(int64_t t, float* deltas, float* decays) const {
+    // For tokens [t, t + n_tokens): d = softplus(dt) of each head, and with one rate per head
+    // e^(d*rate). Many at a time, for the functions' latency.
+    void fill(int64_t t, int64_t n_tokens, Steps& steps) const {
+        const int64_t n_heads = last - first, n = n_tokens * n_heads;
         float values[kRows];
-        const int64_t n_heads = last - first;
-        const float* dt =
-            as_f32(a.dt.type, a.dt.data, first + a.heads * (t + a.tokens * seq), n_heads, values);
-        simd::map(deltas, dt, n_heads, [](f32 x) { return simd::softplus(x); });
+        for (int64_t k = 0; k < n_tokens; ++k) {
+            const float* dt = as_f32(a.dt.type, a.dt.data,
+                                     first + a.heads * (t + k + a.tokens * seq), n_heads, values);
+            std::copy(dt, dt + n_heads, steps.deltas + k * n_heads);
+        }
+        simd::map(steps.deltas, steps.deltas, n, [](f32 x) { return simd::softplus(x); });
         if (!one_rate()) return;
         const float* rates = as_f32(a.A.type, a.A.data, first, n_heads, values);
-        simd::map(decays, deltas, rates, n_heads, [](f32 d, f32 r) { return simd::exp(d * r); });
+        for (int64_t i = 0; i < n; ++i) steps.decays[i] = steps.deltas[i] * rates[i % n_heads];
+        simd::map(steps.decays, steps.decays, n, [](f32 x) { return simd::exp(x); });
     }
 
-    void token(int64_t t) const {
-        float deltas[kRows], decays[kRows] = {};
-        steps(t, deltas, decays);
+    void token(int64_t t, const float* deltas, const float* decays) const {
         int64_t group = -1;
         const float *b = nullptr, *c = nullptr;
         for (int64_t h = first; h < last; ++h) {
@@ -248,13 +276,10 @@ struct ScanPiece {
             const float* x = as_f32(a.x.type, row<const void>(a.x, h, t, seq), r0 - h * a.channels,
                                     r1 - r0, buffers[3]);
             const float* rates = one_rate() ? nullptr : scan_row(a.A, h, 0, 0, buffers[0]);
-            const float delta = deltas[h - first], decay = decays[h - first];
-            float* out = a.output(r0, t, seq);
-            for (int64_t r = 0; r < r1 - r0; ++r) {
-                float* m = a.state(0, r0 + r, seq);
-                out[r] = one_rate() ? step<false>(m, b, c, rates, delta, decay, x[r] * delta, a.n)
-                                    : step<true>(m, b, c, rates, delta, decay, x[r] * delta, a.n);
-            }
+            const ScanToken token{b, c, rates, deltas[h - first],
+                                  one_rate() ? decays[h - first] : 0.0f};
+            const auto step = one_rate() ? step_rows<false> : step_rows<true>;
+            step(token, a.state(0, r0, seq), a.n, r1 - r0, x, a.output(r0, t, seq));
         }
     }
 
@@ -265,8 +290,11 @@ struct ScanPiece {
             const T* s = static_cast<const T*>(a.s.data);
             simd::convert(a.state(0, begin, seq), s + a.n * (begin + a.rows() * first_slot), n);
         });
+        Steps steps;
         for (int64_t t = 0; t < a.tokens; ++t) {
-            token(t);
+            const int64_t at = t % kSteps * (last - first);
+            if (at == 0) fill(t, std::min(kSteps, a.tokens - t), steps);
+            token(t, steps.deltas + at, steps.decays + at);
             const int64_t slot = a.tokens - 1 - t;
             if (slot > 0 && slot < a.n_states)
                 std::memcpy(a.state(slot, begin, seq), a.state(0, begin, seq), bytes);
