@@ -264,7 +264,8 @@ const std::vector<Case>& all_cases() {
         for (const MakeCases make :
              {arithmetic_cases, activation_cases, reduce_cases, norm_cases, matmul_cases,
               layout_cases, rows_cases, fill_cases, attention_cases, conv_cases, pool_cases,
-              sort_cases, recurrent_cases, train_cases, window_cases, custom_cases, chain_cases}) {
+              sort_cases, recurrent_cases, train_cases, window_cases, custom_cases, chain_cases,
+              huge_cases}) {
             make(*list);
         }
         return &list->cases;

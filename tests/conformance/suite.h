@@ -103,6 +103,7 @@ void train_cases(CaseList&);
 void window_cases(CaseList&);
 void custom_cases(CaseList&);
 void chain_cases(CaseList&);
+void huge_cases(CaseList&);
 
 const std::vector<Case>& all_cases();
 
