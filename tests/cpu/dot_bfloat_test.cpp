@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugins/cpu/dot/dot.h"
+#include "plugins/cpu/dot/panels.h"
 #include "plugins/cpu/simd/half.h"
 #include "tests/cpu/dot_levels.h"
 
@@ -140,6 +141,45 @@ TEST_P(DotBfloat, SubnormalNumbersAreExactOrZero) {
         const float got = dot_by_tile(x, y);
         EXPECT_TRUE(got == 0 || got == 64 * tiny * factor) << got;
         EXPECT_EQ(dot_by_tile(Row(64, float_to_bfloat(least)), y), 64 * least * factor);
+    }
+}
+
+// Panels of pairs, where a level has them, hold odd numbers of elements too.
+TEST_P(DotBfloat, PanelsOfPairsComputeEveryRowAndColumn) {
+    if (!bfloat().pair_panels) GTEST_SKIP() << "no panels of pairs at this level";
+    for (int64_t k : {1, 2, 31, 64, 1025, 2100}) {
+        const int64_t n_rows = kPanelRows + 3, words = (k + 1) / 2;
+        for (int64_t n_cols : {int64_t{1}, kStripCols}) {
+            const Row weights = random_row(n_rows * k, 7), columns = random_row(n_cols * k, 8);
+            std::vector<float> band(kBandFloats), strip(static_cast<size_t>(words * kStripCols));
+            std::vector<float> packed(static_cast<size_t>(n_cols * words), NAN);
+            std::vector<float> got(static_cast<size_t>(n_rows * n_cols), NAN);
+            const float* rows[kStripCols];
+            float* dst[kStripCols];
+            for (int64_t c = 0; c < n_cols; ++c) {
+                float* room = &packed[static_cast<size_t>(c * words)];
+                copy_pairs(&columns[static_cast<size_t>(c * k)], k, 0, words, room);
+                rows[c] = room;
+                dst[c] = &got[static_cast<size_t>(c * n_rows)];
+            }
+            pack_strip(rows, n_cols, 0, words, strip.data());
+            for (int64_t k0 = 0; k0 < words; k0 += kDepth) {
+                const int64_t depth = std::min(kDepth, words - k0);
+                pack_pairs_band(reinterpret_cast<const char*>(weights.data()),
+                                static_cast<size_t>(2 * k), n_rows, k, k0, depth, band.data());
+                bfloat().pair_panels(band.data(), n_rows, strip.data() + k0 * kStripCols, n_cols,
+                                     depth, dst, k0 > 0);
+            }
+            for (int64_t c = 0; c < n_cols; ++c) {
+                for (int64_t r = 0; r < n_rows; ++r) {
+                    const Row x(weights.begin() + r * k, weights.begin() + (r + 1) * k);
+                    const Row y(columns.begin() + c * k, columns.begin() + (c + 1) * k);
+                    const Product want(x, y);
+                    ASSERT_NEAR(dst[c][r], want.value, 1e-6 * want.size)
+                        << k << ", " << r << ", " << c;
+                }
+            }
+        }
     }
 }
 

@@ -68,8 +68,11 @@ void run_on(const Node& node, int n_threads) {
 }
 
 // NMSE per expert against products in double.
-void expect_near(const Node& node, const std::vector<float>& weights, double limit_of_tiles,
-                 int64_t panels_from) {
+void expect_near(const Node& node, const std::vector<float>& weights, const DotType& dot) {
+    const double limit_of_panels = dot.pair_panels ? 1e-5 : 1e-12;
+    const double limit_of_tiles = dot.operand == Operand::kQ8 ? 2e-4
+                                  : dot.prefers_partner       ? 1e-5
+                                                              : 1e-12;
     const ggml_tensor &as = *node.src[0], &b = *node.src[1];
     double error[kExperts] = {}, size[kExperts] = {};
     int64_t columns[kExperts] = {};
@@ -90,7 +93,7 @@ void expect_near(const Node& node, const std::vector<float>& weights, double lim
     }
     for (int e = 0; e < kExperts; ++e) {
         if (columns[e] == 0) continue;
-        const double limit = columns[e] >= panels_from ? 1e-12 : limit_of_tiles;
+        const double limit = columns[e] >= dot.panels_from ? limit_of_panels : limit_of_tiles;
         EXPECT_LE(error[e] / size[e], limit) << "expert " << e << ", " << columns[e] << " columns";
     }
 }
@@ -115,11 +118,7 @@ TEST(Experts, EveryColumnMeetsItsExpert) {
             ASSERT_EQ(node.refusal(), TENON_REASON_NONE);
             node.fill(NAN);
             run_on(node, 1);
-            const DotType& dot = *find_dot_type(type);
-            const double limit = dot.operand == Operand::kQ8 ? 2e-4
-                                 : dot.prefers_partner       ? 1e-5
-                                                             : 1e-12;
-            expect_near(node, weights, limit, dot.panels_from);
+            expect_near(node, weights, *find_dot_type(type));
             const std::vector<char> alone = node.bytes;
             node.fill(NAN);
             run_on(node, 3);

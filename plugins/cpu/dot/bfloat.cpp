@@ -3,6 +3,7 @@
 // are.
 
 #include "plugins/cpu/dot/float_tile.h"
+#include "plugins/cpu/dot/panels_tile.h"
 #include "plugins/cpu/dot/types.h"
 
 namespace tenon::cpu {
@@ -66,6 +67,16 @@ struct PairTile {
 void tile_f32(const Tile& tile) { tile_all<FloatTile<ggml_bf16_t, float>>(tile); }
 void tile_bf16(const Tile& tile) { tile_all<PairTile>(tile); }
 
+struct Pairs {  // of panels
+    static bf16x2 load(const float* p) {
+        return simd::load_pairs(reinterpret_cast<const ggml_bf16_t*>(p));
+    }
+    static bf16x2 splat(const float* p) {
+        return simd::splat_pair(reinterpret_cast<const ggml_bf16_t*>(p));
+    }
+    static f32 add(bf16x2 w, bf16x2 x, f32 acc) { return simd::dot(w, x, acc); }
+};
+
 // Exact products: the instruction would take subnormal numbers for zero.
 void vec_dot(int n, float* s, size_t, const void* x, size_t, const void* y, size_t, int) {
     *s = simd::dot(static_cast<const ggml_bf16_t*>(x), static_cast<const ggml_bf16_t*>(y), n);
@@ -78,7 +89,8 @@ constexpr DotType kBf16 = {GGML_TYPE_BF16,
                            Operand::kF32,
                            tile_f32,
                            tile_bf16,
-                           /*prefers_partner=*/simd::kBf16Dot};
+                           /*prefers_partner=*/simd::kBf16Dot,
+                           simd::kBf16Dot ? multiply_panels<Pairs> : nullptr};
 
 }  // namespace
 

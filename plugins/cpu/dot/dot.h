@@ -49,6 +49,10 @@ struct Tile {
 };
 using TileFn = void (*)(const Tile& tile);
 
+// Like `multiply` of panels.h.
+using PanelsFn = void (*)(const float* band, int64_t n_rows, const float* strip, int64_t n_cols,
+                          int64_t depth, float* const* dst, bool add);
+
 struct DotType {
     ggml_type type;
     ggml_type partner;       // what ggml's API names as the other operand
@@ -56,8 +60,9 @@ struct DotType {
     int64_t panels_from;     // columns from which panels (panels.h) are faster than tiles
     Operand operand;         // that `tile` wants
     TileFn tile;
-    TileFn partner_tile = nullptr;  // for rows of `partner` as they are; NULL: they are converted
-    bool prefers_partner = false;   // f32 rows are worth rounding to `partner` for its tile
+    TileFn partner_tile = nullptr;   // for rows of `partner` as they are; NULL: they are converted
+    bool prefers_partner = false;    // f32 rows are worth rounding to `partner` for its tile
+    PanelsFn pair_panels = nullptr;  // panels are of pairs of bf16 and multiplied by this
 };
 
 // NULL: this type is no operand of matrix products.

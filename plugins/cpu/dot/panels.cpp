@@ -3,8 +3,10 @@
 #include "plugins/cpu/dot/panels.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/quant/quant.h"
+#include "plugins/cpu/dot/panels_tile.h"
 
 namespace tenon::cpu {
 namespace {
@@ -55,46 +57,26 @@ const float* decode(ggml_type type, const char* row, int64_t k0, int64_t depth, 
     return out;
 }
 
-// One register tile: two vectors of rows x kStripCols columns.
-template <bool kAdd>
-void tile(const float* panel, const float* strip, int64_t depth, float* const* dst, int64_t row,
-          int64_t n_rows, int64_t n_cols) {
-    f32 acc0[kStripCols], acc1[kStripCols];
-    TENON_UNROLL
-    for (int c = 0; c < kStripCols; ++c) acc0[c] = acc1[c] = simd::splat(0.0f);
-    for (int64_t k = 0; k < depth; ++k) {
-        const f32 w0 = simd::load(panel), w1 = simd::load(panel + kLanes);
-        TENON_UNROLL
-        for (int c = 0; c < kStripCols; ++c) {
-            const f32 x = simd::splat(strip[c]);
-            acc0[c] = simd::fma(w0, x, acc0[c]);
-            acc1[c] = simd::fma(w1, x, acc1[c]);
+struct Floats {
+    static f32 load(const float* p) { return simd::load(p); }
+    static f32 splat(const float* p) { return simd::splat(*p); }
+    static f32 add(f32 w, f32 x, f32 acc) { return simd::fma(w, x, acc); }
+};
+
+// Rows [0, n_rows) into panels; row_of(r, room): `depth` words of a row, where they are or in
+// `room`.
+template <class RowOf>
+void pack_rows(int64_t n_rows, int64_t depth, float* band, RowOf&& row_of) {
+    alignas(64) float room[kLanes][kDepth];
+    alignas(64) static constexpr float kZeros[kDepth] = {};
+    const int64_t n_padded = (n_rows + kPanelRows - 1) / kPanelRows * kPanelRows;
+    for (int64_t row = 0; row < n_padded; row += kLanes) {
+        const float* rows[kLanes];
+        for (int r = 0; r < kLanes; ++r) {
+            rows[r] = row + r < n_rows ? row_of(row + r, room[r]) : kZeros;
         }
-        panel += kPanelRows;
-        strip += kStripCols;
-    }
-    if (n_rows == kPanelRows && n_cols == kStripCols) {
-        TENON_UNROLL
-        for (int c = 0; c < kStripCols; ++c) {
-            float* out = dst[c] + row;
-            if constexpr (kAdd) {
-                acc0[c] = acc0[c] + simd::load(out);
-                acc1[c] = acc1[c] + simd::load(out + kLanes);
-            }
-            simd::store(out, acc0[c]);
-            simd::store(out + kLanes, acc1[c]);
-        }
-        return;
-    }
-    float lanes[kStripCols][kPanelRows];
-    TENON_UNROLL
-    for (int c = 0; c < kStripCols; ++c) {
-        simd::store(lanes[c], acc0[c]);
-        simd::store(lanes[c] + kLanes, acc1[c]);
-    }
-    for (int64_t c = 0; c < n_cols; ++c) {
-        float* out = dst[c] + row;
-        for (int64_t r = 0; r < n_rows; ++r) out[r] = kAdd ? out[r] + lanes[c][r] : lanes[c][r];
+        float* panel = band + row / kPanelRows * kPanelRows * depth;
+        pack_lanes(rows, depth, panel, static_cast<int>(row % kPanelRows));
     }
 }
 
@@ -115,32 +97,33 @@ void pack_strip(const float* const* b, int64_t n_cols, int64_t k0, int64_t depth
 
 void pack_band(ggml_type type, const char* weights, size_t row_stride, int64_t n_rows, int64_t k0,
                int64_t depth, float* band) {
-    alignas(64) float decoded[kLanes][kDepth];
-    alignas(64) static constexpr float kZeros[kDepth] = {};
-    const int64_t n_padded = (n_rows + kPanelRows - 1) / kPanelRows * kPanelRows;
-    for (int64_t row = 0; row < n_padded; row += kLanes) {
-        const float* rows[kLanes];
-        for (int r = 0; r < kLanes; ++r) {
-            const int64_t i = row + r;
-            rows[r] =
-                i < n_rows ? decode(type, weights + i * row_stride, k0, depth, decoded[r]) : kZeros;
-        }
-        float* panel = band + row / kPanelRows * kPanelRows * depth;
-        pack_lanes(rows, depth, panel, static_cast<int>(row % kPanelRows));
+    pack_rows(n_rows, depth, band, [&](int64_t r, float* room) {
+        return decode(type, weights + static_cast<size_t>(r) * row_stride, k0, depth, room);
+    });
+}
+
+void copy_pairs(const ggml_bf16_t* row, int64_t n, int64_t word0, int64_t n_words, float* out) {
+    const auto bytes = [](int64_t words) { return static_cast<size_t>(words) * sizeof(float); };
+    const int64_t whole = std::min(n_words, n / 2 - word0);
+    std::memcpy(out, row + 2 * word0, bytes(whole));
+    if (whole < n_words) {
+        const ggml_bf16_t last[2] = {row[n - 1], {0}};
+        std::memcpy(out + whole, last, sizeof last);
     }
+}
+
+void pack_pairs_band(const char* weights, size_t row_stride, int64_t n_rows, int64_t n,
+                     int64_t word0, int64_t depth, float* band) {
+    pack_rows(n_rows, depth, band, [&](int64_t r, float* room) {
+        const char* row = weights + static_cast<size_t>(r) * row_stride;
+        copy_pairs(reinterpret_cast<const ggml_bf16_t*>(row), n, word0, depth, room);
+        return room;
+    });
 }
 
 void multiply(const float* band, int64_t n_rows, const float* strip, int64_t n_cols, int64_t depth,
               float* const* dst, bool add) {
-    for (int64_t row = 0; row < n_rows; row += kPanelRows) {
-        const int64_t rows = std::min(kPanelRows, n_rows - row);
-        const float* panel = band + row * depth;
-        if (add) {
-            tile<true>(panel, strip, depth, dst, row, rows, n_cols);
-        } else {
-            tile<false>(panel, strip, depth, dst, row, rows, n_cols);
-        }
-    }
+    multiply_panels<Floats>(band, n_rows, strip, n_cols, depth, dst, add);
 }
 
 }  // namespace tenon::cpu

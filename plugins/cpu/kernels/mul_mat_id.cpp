@@ -33,13 +33,14 @@ struct Places {
 
     Places(const ggml_tensor& node, const MulMatOperands& operands) {
         const ggml_tensor& b = *node.src[1];
+        const PanelWords words(node);
         rows = ExpertGroups::bytes(node);
         strips = rows;
         if (!operands.in_place) strips += operands.row_size * static_cast<size_t>(tenon_nrows(&b));
         const auto n_strips = static_cast<size_t>(ExpertGroups::most_strips(node));
-        const size_t strip_bytes = strip_floats(b.ne[0]) * sizeof(float);
+        const size_t strip_bytes = words.strip_floats() * sizeof(float);
         members = strips + (n_strips * strip_bytes + 63) / 64 * 64;
-        member_bytes = n_strips > 0 ? panel_member_bytes(node) : 0;
+        member_bytes = n_strips > 0 ? words.member_bytes(node) : 0;
     }
 };
 
@@ -58,6 +59,7 @@ void convert(const Task& task, const ggml_tensor& b, const MulMatOperands& opera
 struct Product {
     const ggml_tensor& node;
     MulMatOperands operands;
+    PanelWords words;
     const ExpertGroups& groups;
     const char* rows;  // of b, converted
     float* strips;
@@ -88,7 +90,7 @@ struct Product {
     }
 
     float* strip(int64_t index) const {
-        return strips + strip_floats(node.src[0]->ne[0]) * static_cast<size_t>(index);
+        return strips + words.strip_floats() * static_cast<size_t>(index);
     }
     void pack(const PanelSegment& segment, int64_t index) const {
         const ggml_tensor& b = *node.src[1];
@@ -97,7 +99,7 @@ struct Product {
             const ExpertColumn column = groups.columns[segment.col0 + first + c];
             return row<const void>(b, column.used % b.ne[1], column.token);
         };
-        pack_columns(b, std::min(kStripCols, segment.n_cols - first), row_of,
+        pack_columns(words, b, std::min(kStripCols, segment.n_cols - first), row_of,
                      strip(segment.strip + index), own);
     }
     void by_panels(const PanelSegment& segment, int64_t row0) const {
@@ -106,7 +108,7 @@ struct Product {
             const ExpertColumn column = groups.columns[segment.col0 + c];
             return row<float>(node, column.used, column.token);
         };
-        multiply_band(as, row<const char>(as, 0, segment.expert), row0, strip(segment.strip),
+        multiply_band(words, as, row<const char>(as, 0, segment.expert), row0, strip(segment.strip),
                       segment.n_cols, dst_of, own);
     }
 };
@@ -167,6 +169,7 @@ void run(const Task& task, const ggml_tensor& node) {
     char* own = base + places.members + places.member_bytes * static_cast<size_t>(task.ith);
     const Product product{node,
                           operands,
+                          PanelWords(node),
                           groups,
                           base + places.rows,
                           reinterpret_cast<float*>(base + places.strips),

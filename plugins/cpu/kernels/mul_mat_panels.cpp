@@ -12,17 +12,17 @@ namespace {
 
 // How the columns of one weight matrix are cut into passes.
 struct Cut {
-    int64_t k, n_cols, n_passes, pass_cols;
+    PanelWords words;
+    int64_t n_cols, n_passes, pass_cols;
 
-    explicit Cut(const ggml_tensor& node)
-        : k(node.src[0]->ne[0]), n_cols(MulMatColumns::per_matrix(node)) {
+    explicit Cut(const ggml_tensor& node) : words(node), n_cols(MulMatColumns::per_matrix(node)) {
         constexpr int64_t kPassCols = kPassStrips * kStripCols;
         n_passes = (n_cols + kPassCols - 1) / kPassCols;
         const int64_t even = (n_cols + n_passes - 1) / n_passes;
         pass_cols = strips_of(even) * kStripCols;
     }
     size_t strips_bytes() const {
-        const size_t floats = strip_floats(k) * static_cast<size_t>(pass_cols / kStripCols);
+        const size_t floats = words.strip_floats() * static_cast<size_t>(pass_cols / kStripCols);
         return (floats * sizeof(float) + 63) / 64 * 64;
     }
 };
@@ -37,7 +37,8 @@ Verdict supports(const ggml_tensor& node) {
 }
 
 size_t workspace(const ggml_tensor& node, int n_threads) {
-    return Cut(node).strips_bytes() + panel_member_bytes(node) * static_cast<size_t>(n_threads);
+    const Cut cut(node);
+    return cut.strips_bytes() + cut.words.member_bytes(node) * static_cast<size_t>(n_threads);
 }
 
 // One pass over columns [col0, col0 + n_cols) of one weight matrix.
@@ -58,8 +59,8 @@ struct Pass {
             const auto at = columns.at(col0 + first + c);
             return row<const void>(b, at.n, at.i2, at.i3);
         };
-        pack_columns(b, std::min(kStripCols, n_cols - first), row_of,
-                     strips + strip_floats(cut.k) * static_cast<size_t>(strip), own);
+        pack_columns(cut.words, b, std::min(kStripCols, n_cols - first), row_of,
+                     strips + cut.words.strip_floats() * static_cast<size_t>(strip), own);
     }
 
     void multiply_rows(int64_t row0) const {
@@ -68,8 +69,8 @@ struct Pass {
             const auto at = columns.at(col0 + c);
             return row<float>(node, at.n, at.i2, at.i3);
         };
-        multiply_band(a, row<const char>(a, 0, columns.a2, columns.a3), row0, strips, n_cols,
-                      dst_of, own);
+        multiply_band(cut.words, a, row<const char>(a, 0, columns.a2, columns.a3), row0, strips,
+                      n_cols, dst_of, own);
     }
 };
 
@@ -78,8 +79,8 @@ void run(const Task& task, const ggml_tensor& node) {
     const Cut cut(node);
     const int64_t n_bands = (a.ne[1] + kBandRows - 1) / kBandRows;
     auto* base = static_cast<char*>(task.workspace);
-    auto* own =
-        reinterpret_cast<float*>(base + cut.strips_bytes() + panel_member_bytes(node) * task.ith);
+    auto* own = reinterpret_cast<float*>(base + cut.strips_bytes() +
+                                         cut.words.member_bytes(node) * task.ith);
 
     // Bands of all passes are numbered through, so one counter serves them all.
     int64_t band = task.next_chunk(), first = 0;

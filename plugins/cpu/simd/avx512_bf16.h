@@ -7,7 +7,7 @@ namespace tenon::cpu::simd {
 
 // Measured, rows of 4096 elements; of the quantised types the middle one.
 constexpr PanelsFrom kPanelsFrom = {
-    .f32 = 18, .f16 = 35, .bf16 = kNeverPanels, .blocks = 36, .minima = 18};
+    .f32 = 18, .f16 = 35, .bf16 = 32, .blocks = 36, .minima = 18};
 
 constexpr bool kBf16Dot = true;
 
@@ -16,6 +16,11 @@ struct bf16x2 {
 };
 inline bf16x2 load_pairs(const ggml_bf16_t* p) {
     return {reinterpret_cast<__m512bh>(_mm512_loadu_si512(p))};
+}
+inline bf16x2 splat_pair(const ggml_bf16_t* p) {
+    int32_t both;
+    std::memcpy(&both, p, sizeof both);
+    return {reinterpret_cast<__m512bh>(_mm512_set1_epi32(both))};
 }
 // Takes subnormal numbers for zero, makes none, and rounds to nearest even whatever the mode.
 inline f32 dot(bf16x2 a, bf16x2 b, f32 acc) { return {_mm512_dpbf16_ps(acc.v, a.v, b.v)}; }

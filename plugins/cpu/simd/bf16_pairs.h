@@ -17,6 +17,12 @@ struct bf16x2 {
 inline bf16x2 load_pairs(const ggml_bf16_t* p) {
     return {bits(load(reinterpret_cast<const float*>(p)))};
 }
+// The same two elements in every lane.
+inline bf16x2 splat_pair(const ggml_bf16_t* p) {
+    int32_t both;
+    std::memcpy(&both, p, sizeof both);
+    return {splat(both)};
+}
 // acc + the two products of each lane, in any order and rounding. Subnormal numbers may count as
 // zero.
 inline f32 dot(bf16x2 a, bf16x2 b, f32 acc) {
