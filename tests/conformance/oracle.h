@@ -38,6 +38,23 @@ struct Values {
     int64_t size() const { return ne[0] * ne[1] * ne[2] * ne[3]; }
 };
 
+// A row of `t`.
+inline const double* row(const Values& t, int64_t i1, int64_t i2, int64_t i3) {
+    return t.v.data() + t.ne[0] * (i1 + t.ne[1] * (i2 + t.ne[2] * i3));
+}
+
+// Sum of x[i]*y[i]. Four sums at a time, which do not wait for each other: large cases take as long
+// as this loop.
+inline double dot(const double* x, const double* y, int64_t n) {
+    double sum[4] = {0, 0, 0, 0};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (int lane = 0; lane < 4; ++lane) sum[lane] += x[i + lane] * y[i + lane];
+    }
+    for (; i < n; ++i) sum[0] += x[i] * y[i];
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
 // What a reference computes into: the node's elements. Rows that are not touched keep their bytes,
 // which matters for ops that write parts of a view.
 struct Result : Values {

@@ -15,13 +15,29 @@
 namespace tenon::conformance {
 namespace {
 
-// Bytes of row i of a leaf, in its own type, from floats.
+// Leaves above this repeat their first rows: to quantise them would take longer than the case.
+constexpr int64_t kManyElements = 1 << 24;
+
+// An odd number, so that matrices of a batch differ.
+int64_t distinct_rows(const ggml_tensor& leaf) {
+    const int64_t n_rows = ggml_nrows(&leaf);
+    if (n_rows * leaf.ne[0] <= kManyElements) return n_rows;
+    return std::min(n_rows, kManyElements / 2 / leaf.ne[0] | 1);
+}
+
+// Rows of a leaf, in its own type, from floats; over and over when there are fewer.
 void store_floats(const ggml_tensor& leaf, const std::vector<float>& values) {
     if (values.empty()) return;
+    const int64_t n_given = static_cast<int64_t>(values.size()) / leaf.ne[0];
     const auto* traits = ggml_get_type_traits(leaf.type);
     auto* p = static_cast<char*>(leaf.data);
     const int64_t n = leaf.ne[0];
-    for (int64_t r = 0; r < ggml_nrows(&leaf); ++r, p += ggml_row_size(leaf.type, n)) {
+    const size_t row_size = ggml_row_size(leaf.type, n);
+    for (int64_t r = 0; r < ggml_nrows(&leaf); ++r, p += row_size) {
+        if (r >= n_given) {
+            std::memcpy(p, p - static_cast<size_t>(n_given) * row_size, row_size);
+            continue;
+        }
         const float* row = values.data() + r * n;
         if (leaf.type == GGML_TYPE_F32) {
             std::memcpy(p, row, n * sizeof(float));
@@ -193,7 +209,7 @@ float uniform(Random& random, float low, float high) {
 
 Fill between(float low, float high) {
     return [=](const ggml_tensor& leaf, Random& random) {
-        std::vector<float> values(ggml_nelements(&leaf));
+        std::vector<float> values(distinct_rows(leaf) * leaf.ne[0]);
         for (float& x : values) x = uniform(random, low, high);
         store_floats(leaf, values);
     };

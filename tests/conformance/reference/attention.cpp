@@ -159,10 +159,6 @@ void rope(const ggml_tensor& node, Result& out) {
 
 // ---- attention --------------------------------------------------------------------------------
 
-const double* row(const Values& t, int64_t i1, int64_t i2, int64_t i3) {
-    return t.v.data() + t.ne[0] * (i1 + t.ne[1] * (i2 + t.ne[2] * i3));
-}
-
 void flash_attn_ext(const ggml_tensor& node, Result& out) {
     const Values q = source(node, 0), k = source(node, 1), v = source(node, 2);
     const Values mask = has_source(node, 3) ? source(node, 3) : Values();
@@ -175,10 +171,7 @@ void flash_attn_ext(const ggml_tensor& node, Result& out) {
                        const int64_t hk = h / (n_heads / k.ne[2]), hv = h / (n_heads / v.ne[2]);
                        const double m = slope(h, n_heads, p.max_bias);
                        for (int64_t j = 0; j < n_keys; ++j) {
-                           double u = 0;
-                           const double *x = row(q, n, h, b), *y = row(k, j, hk, b);
-                           for (int64_t c = 0; c < q.ne[0]; ++c) u += x[c] * y[c];
-                           u *= p.scale;
+                           double u = p.scale * dot(row(q, n, h, b), row(k, j, hk, b), q.ne[0]);
                            if (p.logit_softcap != 0)
                                u = p.logit_softcap * std::tanh(u / p.logit_softcap);
                            if (has_source(node, 3))
@@ -203,9 +196,7 @@ void lightning_indexer(const ggml_tensor& node, Result& out) {
     for_each_index(out, [&](int64_t j, int64_t t, int64_t, int64_t s) {
         double sum = mask(j, t, 0, s % mask.ne[3]);
         for (int64_t h = 0; h < q.ne[1]; ++h) {
-            const double *x = row(q, h, t, s), *y = row(k, 0, j, s);
-            double u = 0;
-            for (int64_t c = 0; c < q.ne[0]; ++c) u += x[c] * y[c];
+            const double u = dot(row(q, h, t, s), row(k, 0, j, s), q.ne[0]);
             sum += std::max(0.0, u) * weights(h, t, 0, s);
         }
         out(j, t, 0, s) = sum;

@@ -5,16 +5,6 @@
 namespace tenon::conformance {
 namespace {
 
-double dot(const double* a, const double* b, int64_t n) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
-    return sum;
-}
-
-const double* row(const Values& t, int64_t i1, int64_t i2, int64_t i3) {
-    return t.v.data() + t.ne[0] * (i1 + t.ne[1] * (i2 + t.ne[2] * i3));
-}
-
 // d[m, n, i2, i3] = sum over k of a[k, m, i2/r2, i3/r3] * b[k, n, i2, i3]
 void mul_mat(const ggml_tensor& node, Result& out) {
     const Values a = source(node, 0), b = source(node, 1);
