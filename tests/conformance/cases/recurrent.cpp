@@ -208,29 +208,35 @@ void add_rwkv(CaseList& list, const Heads& c, const Types& types) {
     const std::string text = params("head_count", c.count, "head_size", c.size, "n_seq_tokens",
                                     c.tokens, "n_seqs", c.seqs) +
                              types.text();
-    const int64_t work = 4 * c.size * c.size * c.count * c.tokens * c.seqs;
     const Shape each{c.size, c.count, c.tokens * c.seqs};
     const Shape states{c.size * c.size * c.count, c.seqs};
-    list.add({.op = "RWKV_WKV6", .params = text, .work = work, .build = [=](GraphMaker& m) {
-                  ggml_tensor *k = m.leaf(types[0], each), *v = m.leaf(types[1], each),
-                              *r = m.leaf(types[2], each);
-                  ggml_tensor* tf = m.leaf(types[3], {c.size, c.count});
-                  ggml_tensor *td = m.leaf(types[4], each), *state = m.leaf(types[5], states);
-                  return ggml_rwkv_wkv6(m.ctx, k, v, r, tf, td, state);
-              }});
-    list.add({.op = "RWKV_WKV7", .params = text, .work = work, .build = [=](GraphMaker& m) {
-                  ggml_tensor *r = m.leaf(types[0], each), *w = m.leaf(types[1], each),
-                              *k = m.leaf(types[2], each), *v = m.leaf(types[3], each);
-                  ggml_tensor* a = ggml_l2_norm(m.ctx, m.leaf(types[4], each), 1e-7f);
-                  ggml_tensor* b = ggml_l2_norm(m.ctx, m.leaf(types[5], each), 1e-7f);
-                  return ggml_rwkv_wkv7(m.ctx, r, w, k, v, a, b, m.leaf(types[6], states));
-              }});
-    list.add({.op = "GATED_LINEAR_ATTN", .params = text, .work = work, .build = [=](GraphMaker& m) {
-                  ggml_tensor *k = m.leaf(types[0], each), *v = m.leaf(types[1], each),
-                              *q = m.leaf(types[2], each), *g = m.leaf(types[3], each);
-                  return ggml_gated_linear_attn(m.ctx, k, v, q, g, m.leaf(types[4], states),
-                                                1 / std::sqrt(static_cast<float>(c.size)));
-              }});
+    const auto add = [&](const char* op, int n_sources, decltype(Case::build) build) {
+        if (types.only >= n_sources) return;
+        list.add({.op = op,
+                  .params = text,
+                  .work = 4 * c.size * c.size * c.count * c.tokens * c.seqs,
+                  .build = std::move(build)});
+    };
+    add("RWKV_WKV6", 6, [=](GraphMaker& m) {
+        ggml_tensor *k = m.leaf(types[0], each), *v = m.leaf(types[1], each),
+                    *r = m.leaf(types[2], each);
+        ggml_tensor* tf = m.leaf(types[3], {c.size, c.count});
+        ggml_tensor *td = m.leaf(types[4], each), *state = m.leaf(types[5], states);
+        return ggml_rwkv_wkv6(m.ctx, k, v, r, tf, td, state);
+    });
+    add("RWKV_WKV7", 7, [=](GraphMaker& m) {
+        ggml_tensor *r = m.leaf(types[0], each), *w = m.leaf(types[1], each),
+                    *k = m.leaf(types[2], each), *v = m.leaf(types[3], each);
+        ggml_tensor* a = ggml_l2_norm(m.ctx, m.leaf(types[4], each), 1e-7f);
+        ggml_tensor* b = ggml_l2_norm(m.ctx, m.leaf(types[5], each), 1e-7f);
+        return ggml_rwkv_wkv7(m.ctx, r, w, k, v, a, b, m.leaf(types[6], states));
+    });
+    add("GATED_LINEAR_ATTN", 5, [=](GraphMaker& m) {
+        ggml_tensor *k = m.leaf(types[0], each), *v = m.leaf(types[1], each),
+                    *q = m.leaf(types[2], each), *g = m.leaf(types[3], each);
+        return ggml_gated_linear_attn(m.ctx, k, v, q, g, m.leaf(types[4], states),
+                                      1 / std::sqrt(static_cast<float>(c.size)));
+    });
 }
 
 void rwkv_cases(CaseList& list) {
