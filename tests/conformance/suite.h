@@ -71,8 +71,8 @@ struct Case {
     std::string op;      // "MUL_MAT", "UNARY:GELU"; of a graph that devices may fuse "CHAIN:…"
     std::string params;  // "type=q4_0,ne=[64,5,4,3]": with the op, names the case
     double max_nmse = 1e-7;
-    int64_t work = 0;  // multiply-adds, roughly; 0: the elements of the result
-    bool optional = false;  // a combination that no CPU needs to support; who claims it must be right
+    int64_t work = 0;       // multiply-adds, roughly; 0: the elements of the result
+    bool optional = false;  // no CPU needs to support it; who claims it must be right
     std::function<ggml_tensor*(GraphMaker&)> build;  // the node to be compared
     bool is_chain() const { return op.starts_with("CHAIN:"); }
 };
