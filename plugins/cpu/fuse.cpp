@@ -21,9 +21,16 @@ const ggml_tensor& domain(const Kernel& kernel, const ggml_tensor& node) {
     return kernel.parts.of_src0 ? *node.src[0] : node;
 }
 
-// What a view shows, through all views of it.
+// What a view shows, through all views of it. In a graph made by hand that may be a circle, which
+// ends where the slow one of two walkers is met.
 const ggml_tensor* shown_by(const ggml_tensor* t) {
-    while (t->op != GGML_OP_NONE && tenon_is_view_op(t->op) && t->src[0]) t = t->src[0];
+    const ggml_tensor* slow = t;
+    for (bool step = false; t->op != GGML_OP_NONE && tenon_is_view_op(t->op) && t->src[0];
+         step = !step) {
+        t = t->src[0];
+        if (t == slow) break;
+        if (step) slow = slow->src[0];
+    }
     return t;
 }
 

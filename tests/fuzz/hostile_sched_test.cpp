@@ -172,12 +172,25 @@ TEST_F(Hostile, CirclesEnd) {
     a->src[0] = b;  // each needs the other
     ggml_tensor* self = ggml_sqr(ctx.get(), leaf());
     self->src[0] = self;
+    // Views by their sources, in front of something that computes.
+    ggml_tensor* v1 = ggml_view_1d(ctx.get(), leaf(1 << 16), 1 << 16, 0);
+    ggml_tensor* v2 = ggml_view_1d(ctx.get(), v1, 1 << 16, 0);
+    ggml_tensor* seen = ggml_sqr(ctx.get(), ggml_sqr(ctx.get(), v2));
+    ggml_build_forward_expand(ggml_new_graph(ctx.get()), seen);
+    v1->src[0] = v2;
     GraphUser user({stream.get(), cpu.get()});
-    for (ggml_tensor* node : {b, self}) {
+    for (ggml_tensor* node : {b, self, seen}) {
         ggml_cgraph* graph = graph_of(node);
         user.use(graph);  // a sum of garbage, or an error: an end
         user.allocate(graph);
+        for (ggml_backend_t backend : {cpu.get(), stream.get()}) {
+            ggml_backend_graph_copy_free(ggml_backend_graph_copy(backend, graph));
+            ggml_backend_graph_plan_free(backend, ggml_backend_graph_plan_create(backend, graph));
+        }
+        ggml_graph_print(graph);
+        ggml_graph_dump_dot(graph, nullptr, "/dev/null");
     }
+    take_error();
     // Views that look at each other, and at themselves.
     for (const bool alone : {true, false}) {
         ggml_tensor* base = leaf();

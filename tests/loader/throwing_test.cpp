@@ -27,6 +27,11 @@ protected:
         setenv("TENON_DISCRETE_DEVICES", "2", 1);
         ggml_log_set(collect, nullptr);
         ask_to_throw(nullptr);
+        // It is the plugin of this id that other tests of the program load.
+        if (ggml_backend_reg_t same = ggml_backend_reg_by_name("Discrete")) {
+            ASSERT_EQ(tenon_plugin_unload(same), TENON_OK) << tenon_last_error();
+        }
+        tenon_clear_error();
     }
     void TearDown() override {
         ask_to_throw(nullptr);
