@@ -1,5 +1,5 @@
-// The SIMD words for Armv8 NEON: four lanes, all but the product of bytes, which neon.h and
-// neon_dotprod.h add. scalar.h says what each word means.
+// The SIMD words for Armv8 NEON: four lanes, all but products of bytes, of bf16 and of pairs
+// of rows, which the headers that include it add. scalar.h says what each word means.
 #pragma once
 
 #include <arm_neon.h>
