@@ -77,6 +77,7 @@ void rope_chains(CaseList& list) {
     for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_F32, GGML_TYPE_BF16, GGML_TYPE_Q8_0}) {
         for (const int mode : {0, 2, 8, 24, 40}) {
             for (const int64_t tokens : {1, 8, 512}) {
+                if (tokens == 512 && type != GGML_TYPE_F16 && type != GGML_TYPE_F32) continue;
                 for (const int64_t ne3 : {1, 3})
                     add_chain(list, rope_set_rows(type, {128, 32, tokens, ne3}, mode));
             }
