@@ -6,7 +6,7 @@
 namespace tenon::cpu::simd {
 
 // Measured, rows of 4096 elements; of the quantised types the middle one.
-constexpr PanelsFrom kPanelsFrom = {.f32 = 6, .f16 = 16, .bf16 = 16, .blocks = 72, .minima = 40};
+constexpr PanelsFrom kPanelsFrom = {.f32 = 12, .f16 = 20, .bf16 = 20, .blocks = 72, .minima = 40};
 
 inline i32x8 dot(i8x32 w, i8x32 y) {
     // |w| <= 128 and |y| <= 127, so that a pair of products stays below 2^15.
