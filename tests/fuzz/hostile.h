@@ -1,26 +1,12 @@
 // A CPU, two devices with memory of their own, and a context for the tests that misuse them.
 #pragma once
 
-#include <random>
-
 #include "ggml-alloc.h"
 #include "ggml-cpu.h"
 #include "tests/discrete/devices.h"
+#include "tests/unit/api_fuzz.h"
 
 namespace tenon::test {
-
-// Fixed, but for --gtest_shuffle --gtest_repeat=N: a longer search.
-class Dice {
-public:
-    explicit Dice(uint64_t seed)
-        : rng_(seed +
-               1000 * static_cast<uint64_t>(testing::UnitTest::GetInstance()->random_seed())) {}
-    int up_to(int n) { return static_cast<int>(rng_() % static_cast<uint64_t>(n + 1)); }
-    bool one_in(int n) { return up_to(n - 1) == 0; }
-
-private:
-    std::mt19937_64 rng_;
-};
 
 class Hostile : public DiscreteTest {
 protected:

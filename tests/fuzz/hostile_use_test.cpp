@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "ggml/src/ggml-impl.h"
 #include "tests/fuzz/hostile.h"
@@ -10,99 +11,121 @@
 namespace tenon::test {
 namespace {
 
+class RandomGraph {
+public:
+    RandomGraph(Dice& dice, ggml_context* ctx) : dice_(dice), ctx_(ctx) {
+        for (int i = 0; i < 3; ++i) {
+            pool_.push_back(ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 16));
+            ggml_set_input(pool_.back());
+        }
+    }
+    ggml_tensor* first() const { return pool_[0]; }
+    ggml_tensor* any() const { return pool_[static_cast<size_t>(dice_.up_to(last()))]; }
+
+    ggml_cgraph* build() {
+        for (int i = 0; i < 12; ++i) pool_.push_back(node_over(any(), any()));
+        graph_ = ggml_new_graph_custom(ctx_, 256, false);
+        ggml_build_forward_expand(graph_, pool_.back());
+        return graph_;
+    }
+
+    void break_one_thing() {
+        ggml_tensor* victim = any();
+        switch (dice_.up_to(4)) {
+            case 0:
+                victim->src[0] = nullptr;
+                break;
+            case 1:
+                victim->src[dice_.up_to(1)] = any();
+                break;
+            case 2:
+                victim->view_src = any();
+                break;
+            case 3:
+                victim->flags = static_cast<int32_t>(dice_.up_to(63));
+                break;
+            default:
+                if (graph_->n_nodes > 1) {
+                    std::swap(graph_->nodes[0], graph_->nodes[graph_->n_nodes - 1]);
+                }
+        }
+    }
+
+private:
+    int64_t last() const { return static_cast<int64_t>(pool_.size()) - 1; }
+    ggml_tensor* node_over(ggml_tensor* a, ggml_tensor* b) const {
+        switch (dice_.up_to(4)) {
+            case 0:
+                return ggml_sqr(ctx_, a);
+            case 1:
+                return ggml_view_1d(ctx_, a, 16, 0);
+            case 2:
+                return ggml_cpy(ctx_, a, b);
+            case 3:
+                return ggml_add_inplace(ctx_, a, b);
+            default:
+                return ggml_add(ctx_, a, b);
+        }
+    }
+
+    Dice& dice_;
+    ggml_context* ctx_;
+    std::vector<ggml_tensor*> pool_;
+    ggml_cgraph* graph_ = nullptr;
+};
+
+// Six calls in any order; whether one of them computed the graph.
+bool misuse(Dice& dice, ggml_backend_sched_t sched, const std::vector<ggml_backend_t>& backends,
+            const RandomGraph& random, ggml_cgraph* graph) {
+    bool computed = false;
+    size_t sizes[3];
+    for (int i = 0; i < 6; ++i) {
+        switch (dice.up_to(6)) {
+            case 0:
+                ggml_backend_sched_reserve(sched, graph);
+                break;
+            case 1:
+                ggml_backend_sched_split_graph(sched, graph);
+                break;
+            case 2:
+                ggml_backend_sched_reserve_size(sched, graph, sizes);
+                break;
+            case 3:
+                ggml_backend_sched_reset(sched);
+                break;
+            case 4: {
+                const auto b = dice.up_to(static_cast<int64_t>(backends.size()) - 1);
+                ggml_backend_sched_set_tensor_backend(sched, random.any(),
+                                                      backends[static_cast<size_t>(b)]);
+                break;
+            }
+            default:
+                computed |= ggml_backend_sched_graph_compute(sched, graph) == GGML_STATUS_SUCCESS;
+        }
+    }
+    return computed;
+}
+
 TEST_F(Hostile, RandomMisuseIsSurvived) {
-    Dice dice(20240620);
+    Dice dice(seed(20240620));
     int n_good = 0, n_bad = 0;
     for (int round = 0; round < 400; ++round) {
         ctx = context();
-        std::vector<ggml_tensor*> pool;
-        for (int i = 0; i < 3; ++i) pool.push_back(leaf());
-        const auto any = [&] {
-            return pool[static_cast<size_t>(dice.up_to(static_cast<int>(pool.size()) - 1))];
-        };
+        RandomGraph random(dice, ctx.get());
         const ggml_backend_buffer_ptr buffer(
             ggml_backend_alloc_buffer(dice.one_in(2) ? cpu.get() : other.get(), 4096));
         if (dice.one_in(3)) {
-            ggml_backend_tensor_alloc(buffer.get(), pool[0],
+            ggml_backend_tensor_alloc(buffer.get(), random.first(),
                                       ggml_backend_buffer_get_base(buffer.get()));
         }
-        for (int i = 0; i < 12; ++i) {
-            ggml_tensor* a = any();
-            switch (dice.up_to(4)) {
-                case 0:
-                    pool.push_back(ggml_sqr(ctx.get(), a));
-                    break;
-                case 1:
-                    pool.push_back(ggml_view_1d(ctx.get(), a, 16, 0));
-                    break;
-                case 2:
-                    pool.push_back(ggml_cpy(ctx.get(), a, any()));
-                    break;
-                case 3:
-                    pool.push_back(ggml_add_inplace(ctx.get(), a, any()));
-                    break;
-                default:
-                    pool.push_back(ggml_add(ctx.get(), a, any()));
-            }
-        }
-        ggml_cgraph* graph = ggml_new_graph_custom(ctx.get(), 256, false);
-        ggml_build_forward_expand(graph, pool.back());
-        const bool breaks = !dice.one_in(3);
-        ggml_tensor* victim = any();
-        if (breaks) {
-            switch (dice.up_to(4)) {
-                case 0:
-                    victim->src[0] = nullptr;
-                    break;
-                case 1:
-                    victim->src[dice.up_to(1)] = any();
-                    break;
-                case 2:
-                    victim->view_src = any();
-                    break;
-                case 3:
-                    victim->flags = dice.up_to(63);
-                    break;
-                default:
-                    if (graph->n_nodes > 1)
-                        std::swap(graph->nodes[0], graph->nodes[graph->n_nodes - 1]);
-            }
-        }
+        ggml_cgraph* graph = random.build();
+        if (!dice.one_in(3)) random.break_one_thing();
         std::vector<ggml_backend_t> backends;
         if (dice.one_in(2)) backends.push_back(stream.get());
         if (dice.one_in(2)) backends.push_back(other.get());
         backends.push_back(cpu.get());
         const auto sched = sched_of(backends);
-        const auto pin = [&] {
-            ggml_backend_sched_set_tensor_backend(
-                sched.get(), any(),
-                backends[static_cast<size_t>(dice.up_to(static_cast<int>(backends.size()) - 1))]);
-        };
-        size_t sizes[3];
-        bool good = false;
-        for (int i = 0; i < 6; ++i) {
-            switch (dice.up_to(6)) {
-                case 0:
-                    ggml_backend_sched_reserve(sched.get(), graph);
-                    break;
-                case 1:
-                    ggml_backend_sched_split_graph(sched.get(), graph);
-                    break;
-                case 2:
-                    ggml_backend_sched_reserve_size(sched.get(), graph, sizes);
-                    break;
-                case 3:
-                    ggml_backend_sched_reset(sched.get());
-                    break;
-                case 4:
-                    pin();
-                    break;
-                default:
-                    good |=
-                        ggml_backend_sched_graph_compute(sched.get(), graph) == GGML_STATUS_SUCCESS;
-            }
-        }
-        (good ? n_good : n_bad) += 1;
+        (misuse(dice, sched.get(), backends, random, graph) ? n_good : n_bad) += 1;
         tenon_clear_error();
     }
     EXPECT_GT(n_good, 40);

@@ -2,6 +2,8 @@
 // past the first check, and now and then anything a caller could pass by mistake.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -10,6 +12,11 @@
 #include "ggml.h"
 
 namespace tenon::test {
+
+// Fixed, but for --gtest_shuffle --gtest_repeat=N: a longer search.
+inline uint64_t seed(uint64_t base) {
+    return base + 1000 * static_cast<uint64_t>(testing::UnitTest::GetInstance()->random_seed());
+}
 
 class Dice {
 public:

@@ -20,11 +20,6 @@
 namespace tenon::test {
 namespace {
 
-// Fixed, but for --gtest_shuffle --gtest_repeat=N: a longer search.
-uint64_t seed(uint64_t base) {
-    return base + 1000 * static_cast<uint64_t>(testing::UnitTest::GetInstance()->random_seed());
-}
-
 constexpr size_t kArena = size_t{1} << 20;
 
 // A context with room for the next call; now and then with hardly any.
