@@ -40,20 +40,20 @@ bool is_complete(const tenon_event_vtbl* v) {
 
 // Gives an object back whose table is too short for anything else.
 void discard(tenon_device* device) {
-    if (!TENON_HAS(device->v, tenon_device_vtbl, close)) return;
-    tell_plugin("plugin", "device.close", device->v->close, device);
+    if (TENON_HAS(device->v, tenon_device_vtbl, close))
+        tell_plugin("plugin", "close", device->v->close, device);
 }
 void discard(tenon_buffer* buffer) {
-    if (!TENON_HAS(buffer->v, tenon_buffer_vtbl, free)) return;
-    tell_plugin("plugin", "buffer.free", buffer->v->free, buffer);
+    if (TENON_HAS(buffer->v, tenon_buffer_vtbl, free))
+        tell_plugin("plugin", "free", buffer->v->free, buffer);
 }
 void discard(tenon_stream* stream) {
-    if (!TENON_HAS(stream->v, tenon_stream_vtbl, close)) return;
-    tell_plugin("plugin", "stream.close", stream->v->close, stream);
+    if (TENON_HAS(stream->v, tenon_stream_vtbl, close))
+        tell_plugin("plugin", "close", stream->v->close, stream);
 }
 void discard(tenon_event* event) {
-    if (!TENON_HAS(event->v, tenon_event_vtbl, free)) return;
-    tell_plugin("plugin", "event.free", event->v->free, event);
+    if (TENON_HAS(event->v, tenon_event_vtbl, free))
+        tell_plugin("plugin", "free", event->v->free, event);
 }
 
 // Checks what a plugin's constructor-like function answered.
