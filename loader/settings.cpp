@@ -54,6 +54,7 @@ struct Alias {
 };
 constexpr Alias kAliases[] = {
     {"GGML_VK_VISIBLE_DEVICES", "vulkan.visible_devices", nullptr},
+    {"GGML_CPU_DISABLE_FUSION", "cpu.fusion", "off"},
     {"GGML_CUDA_DISABLE_GRAPHS", "cuda.graphs", "off"},
 };
 constexpr const char* kDisableVulkan = "GGML_DISABLE_VULKAN";

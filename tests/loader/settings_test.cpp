@@ -84,12 +84,14 @@ TEST_F(Settings, NamesOfGgmlAreUnderstood) {
     sources.system_file = file("h", "disable = acme\n");
     sources.environment = {{"GGML_DISABLE_VULKAN", "1"},
                            {"GGML_VK_VISIBLE_DEVICES", "0,1"},
+                           {"GGML_CPU_DISABLE_FUSION", "1"},
                            {"GGML_CUDA_DISABLE_GRAPHS", "1"}};
     const SettingsTable table(sources);
     EXPECT_EQ(value(table, "disable"), "acme,vulkan");
     EXPECT_EQ(value(table, "vulkan.visible_devices"), "0,1");
     EXPECT_EQ(value(table, "cuda.graphs"), "off");
     EXPECT_EQ(table.find("cuda.graphs")->origin, "GGML_CUDA_DISABLE_GRAPHS");
+    EXPECT_EQ(table.find("cpu.fusion")->value, "off");
 }
 
 TEST_F(Settings, FamiliesWithHyphensHaveVariablesWithUnderscores) {
