@@ -250,7 +250,8 @@ TEST_F(RtInfo, TypesAndDifferencesRestrictTheMatrix) {
     put("good");
     put_family("gpus", "other");
     EXPECT_EQ(json("--ops --diff fake0,other0")["ops"]["rows"].size(), 0u);
-    for (const Json& row : json("--ops --type q4_K")["ops"]["rows"]) {
+    const Json of_type = json("--ops --type q4_K");
+    for (const Json& row : of_type["ops"]["rows"]) {
         for (const Json& call : row["calls"]) {
             expect_has(call["call"].get<std::string>(), "q4_K");
         }
