@@ -13,9 +13,10 @@ namespace {
 
 bool has_memory(const ggml_tensor& tensor) { return tensor.data || tensor.buffer; }
 
-bool can_in_place(ggml_op op) {
-    const OpRow* row = op_row(op);
-    return row && (row->traits & kInPlaceOk);
+bool can_in_place(const ggml_tensor& node, const ggml_tensor& source) {
+    const OpRow* row = op_row(node.op);
+    if (!row || !(row->traits & kInPlaceOk)) return false;
+    return !(row->traits & kInPlaceFirst) || node.src[0] == &source;
 }
 
 }  // namespace
@@ -129,9 +130,9 @@ Result<void> MemoryPlanner::assign_node(size_t i) {
 // Puts the node where a source lies that nobody else reads: the first one that allows it.
 bool MemoryPlanner::take_over_source(size_t i) {
     const uint32_t node = image_->node(i);
-    if (!can_in_place(image_->tensors()[node]->op)) return false;
     const uint32_t arena = arena_of(slots_.node_slots, i);
     for (const uint32_t source : image_->sources(i)) {
+        if (!can_in_place(*image_->tensors()[node], *image_->tensors()[source])) continue;
         if (states_[source].uses != 1 || states_[source].views != 0 || is_output(source)) continue;
         if (!same_layout(*image_->tensors()[source], *image_->tensors()[node])) continue;
         const uint32_t root = image_->root(source);

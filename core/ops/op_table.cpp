@@ -19,7 +19,7 @@ constexpr OpRow kOps[GGML_OP_COUNT] = {
     {GGML_OP_ADD, 2, 2, 0, add_shape, kInPlaceOk,
      "ADD", "x+y", "a [n0, n1, n2, n3], b repeated to a", "",
      "a + b"},
-    {GGML_OP_ADD_ID, 3, 3, 0, add_id_shape, kInPlaceOk,
+    {GGML_OP_ADD_ID, 3, 3, 0, add_id_shape, kInPlaceOk | kInPlaceFirst,
      "ADD_ID", "x[i]+y", "a [n, used, tokens], b [n, experts], ids i32 [used, tokens]", "",
      "a[:, e, t] + b[:, ids[e, t]]"},
     {GGML_OP_ADD1, 2, 2, 0, add1_shape, kInPlaceOk,

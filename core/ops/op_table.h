@@ -12,8 +12,9 @@
 namespace tenon {
 
 enum OpTraits : uint32_t {
-    kInPlaceOk = 1u << 0,   // the graph allocator may let the result take over a source's memory
-    kView = 1u << 1,        // no computation: the result is a view of src[0]
+    kInPlaceOk = 1u << 0,     // the graph allocator may let the result take over a source's memory
+    kView = 1u << 1,          // no computation: the result is a view of src[0]
+    kInPlaceFirst = 1u << 3,  // … and of no source but the first: others are read at random
     kWritesView = 1u << 2,  // the result is a view of a source, which the op writes (CPY, SET_ROWS)
 };
 

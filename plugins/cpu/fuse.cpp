@@ -15,11 +15,8 @@ namespace {
 constexpr int64_t kBlockBytes = 128 << 10;
 constexpr int64_t kFewestColumns = 1024;  // of a block
 constexpr double kWorthNs = 4000;         // of all nodes; below, it is all in the caches anyway
-
-// The tensor whose rows run() goes through.
-const ggml_tensor& domain(const Kernel& kernel, const ggml_tensor& node) {
-    return kernel.parts.of_src0 ? *node.src[0] : node;
-}
+// Of the first node: no group of smaller ones is worth it.
+constexpr int64_t kFewestElements = 1024;
 
 // What a view shows, through all views of it. In a graph made by hand that may be a circle, which
 // ends where the slow one of two walkers is met.
@@ -94,7 +91,7 @@ private:
     bool choose_units() {
         const uint32_t last = group_.n - 1;
         const Kernel& kernel = *group_.nodes[last].kernel;
-        const ggml_tensor& rows = domain(kernel, node(last));
+        const ggml_tensor& rows = domain(kernel.parts, node(last));
         const int64_t columns = common_columns();
         for (int d = kernel.parts.dim; d <= GGML_MAX_DIMS; ++d) {
             int64_t units = 1;
@@ -121,17 +118,14 @@ private:
     bool serves(uint32_t i, int64_t units) const {
         const FusedNode& user = group_.nodes[i];
         const Parts& parts = user.kernel->parts;
-        const ggml_tensor& rows = domain(*user.kernel, node(i));
+        const ggml_tensor& rows = domain(user.kernel->parts, node(i));
         const auto dim = slice_dim(rows, units, parts.dim);
         if (!dim) return false;
         for (int k = 0; k < GGML_MAX_SRC; ++k) {
             if (user.from[k] < 0) continue;
-            const int lower = parts.lower_sources >> k & 1;
-            if (!(parts.sources >> k & 1) && !lower) return false;
+            if (!goes_in_step(parts, node(i), k)) return false;
             const ggml_tensor& src = *node(i).src[k];
-            for (int d = parts.dim; d < GGML_MAX_DIMS; ++d) {
-                if (src.ne[d - lower] != rows.ne[d]) return false;
-            }
+            const int lower = parts.lower_sources >> k & 1;
             if (!shows_same_units(src, *dim - lower, static_cast<uint32_t>(user.from[k]), units))
                 return false;
         }
@@ -180,7 +174,8 @@ private:
         for (uint32_t j = i + 1; j < group_.n; ++j) {
             for (const ggml_tensor* src : node(j).src) uses += src == &made;
         }
-        return uses == graph_.use_counts[group_.nodes[i].node];
+        // What nobody reads is there to be looked at.
+        return uses > 0 && uses == graph_.use_counts[group_.nodes[i].node];
     }
 
     int64_t fewest_columns() const { return limits_.small ? 64 : kFewestColumns; }
@@ -208,10 +203,10 @@ private:
         int64_t most = 0;
         for (uint32_t i = 0; i < group_.n; ++i) {
             const FusedNode& user = group_.nodes[i];
-            int64_t bytes = bytes_of(domain(*user.kernel, node(i)));
+            int64_t bytes = bytes_of(domain(user.kernel->parts, node(i)));
             for (int k = 0; k < GGML_MAX_SRC; ++k) {
                 const ggml_tensor* src = node(i).src[k];
-                if (src && user.from[k] < 0 && (user.kernel->parts.sources >> k & 1))
+                if (src && user.from[k] < 0 && goes_in_step(user.kernel->parts, node(i), k))
                     bytes += bytes_of(*src);
             }
             most = std::max(most, bytes);
@@ -232,6 +227,8 @@ private:
 
 uint32_t fuse(const tenon_graph_view& graph, std::span<const Step> steps, const FuseLimits& limits,
               FusedGroup& group) {
+    const ggml_tensor& first = *graph.nodes[steps.front().node];
+    if (!limits.small && tenon_nelements(&first) < kFewestElements) return 0;
     Matcher matcher(graph, limits, group);
     for (const Step& step : steps) {
         if (!matcher.append(step)) break;

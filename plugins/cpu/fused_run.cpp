@@ -39,7 +39,7 @@ public:
 
     Memory of(uint32_t writer) const {
         const ggml_tensor& written = node(writer);
-        const bool goes_in_step = !group_.nodes[writer].kernel->parts.of_src0;
+        const bool in_rows = !group_.nodes[writer].kernel->parts.of_src0;
         const Extent extent = extent_of(written);
         Memory memory = Memory::kApart;
         const auto meet = [&](const ggml_tensor& other, bool in_step) {
@@ -50,16 +50,13 @@ public:
         for (uint32_t i = 0; i < group_.n; ++i) {
             const FusedNode& other = group_.nodes[i];
             const Parts& parts = other.kernel->parts;
-            if (i != writer) meet(node(i), goes_in_step && !parts.of_src0);
+            if (i != writer) meet(node(i), in_rows && !parts.of_src0);
             for (int k = 0; k < GGML_MAX_SRC; ++k) {
                 const ggml_tensor* src = node(i).src[k];
                 if (!src || other.from[k] == static_cast<int8_t>(writer)) continue;
-                const bool in_step = (parts.sources | parts.lower_sources) >> k & 1;
-                if (i != writer) {
-                    meet(*src, goes_in_step && in_step);
-                } else if (overlap(extent, extent_of(*src))) {
-                    memory = std::max(memory, Memory::kShared);  // its kernel knows how
-                }
+                // Rows may be stored into what is a source for that only.
+                const bool is_target = i == writer && !in_rows && lie_alike(written, *src);
+                if (!is_target) meet(*src, in_rows && goes_in_step(parts, node(i), k));
             }
         }
         return memory;

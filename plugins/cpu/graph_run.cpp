@@ -145,13 +145,12 @@ Group GraphRunner::choose_group(Plan& plan, const tenon_graph_view& graph, uint3
                                 const tenon_run_params& params, int32_t n_threads, double& ns) {
     Group group{begin, begin + 1, n_threads};
     const auto rest = std::span<const Step>(plan.steps).subspan(begin);
-    FusedGroup fused;
     if (plan.fusing && rest.size() > 1) {
-        const uint32_t n = fuse(graph, rest, {n_threads, options_.always_team}, fused);
+        const uint32_t n = fuse(graph, rest, {n_threads, options_.always_team}, candidate_);
         if (n > 1) {
             group.end = begin + n;
             group.fused = static_cast<int32_t>(plan.fused.size());
-            plan.fused.push_back(fused);
+            plan.fused.push_back(candidate_);
         }
     }
     ns = 0;

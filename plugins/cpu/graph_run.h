@@ -67,7 +67,8 @@ private:
     const tenon_ext_host_threads* threads_;
     RunnerOptions options_;
     Plan plans_[kPlans];
-    Plan unnamed_;  // graphs without uid
+    Plan unnamed_;          // graphs without uid
+    FusedGroup candidate_;  // while a plan is made
     uint64_t clock_ = 0;
 };
 

@@ -7,6 +7,22 @@
 
 namespace tenon::cpu {
 
+// The tensor whose rows a kernel goes through.
+inline const ggml_tensor& domain(const Parts& parts, const ggml_tensor& node) {
+    return parts.of_src0 ? *node.src[0] : node;
+}
+
+// Whether row r of the node needs row r of its source k, and no other of it. A source that is
+// repeated has other rows, or as many but counted in another way.
+inline bool goes_in_step(const Parts& parts, const ggml_tensor& node, int k) {
+    const int lower = parts.lower_sources >> k & 1;
+    if (!lower && !(parts.sources >> k & 1)) return false;
+    for (int d = parts.dim; d < GGML_MAX_DIMS; ++d) {
+        if (node.src[k]->ne[d - lower] != domain(parts, node).ne[d]) return false;
+    }
+    return true;
+}
+
 // The dimension from which on `t` has `units` slices, at least `least`; nothing: there is none.
 inline std::optional<int> slice_dim(const ggml_tensor& t, int64_t units, int least) {
     int64_t slices = 1;

@@ -388,6 +388,31 @@ TEST(Fuse, RandomChainsGiveTheSameBytes) {
     EXPECT_GT(fused, chains / 6);
 }
 
+TEST(Fuse, WhatNobodyReadsIsWritten) {
+    Graph g;
+    ggml_tensor* x = g.leaf(GGML_TYPE_F32, {64, 12, 1, 1});
+    ggml_tensor* t = g.unary(GGML_UNARY_OP_RELU, x);
+    g.unary(GGML_UNARY_OP_NEG, t);
+    g.binary(GGML_OP_ADD, t, x);
+    const FusedGroup group = group_of(g);
+    ASSERT_EQ(group.n, 3u);
+    EXPECT_FALSE(group.nodes[1].is_temporary);
+    expect_same_results(g, "a result without readers");
+}
+
+// Row r of `repeated` is read for all slices, though it has as many rows as there are slices: a
+// result that takes its place slice by slice would come too early.
+TEST(Fuse, ARepeatedSourceIsReadToTheEndBeforeItIsOverwritten) {
+    Graph g;
+    ggml_tensor* repeated = g.leaf(GGML_TYPE_F32, {64, 8, 1, 1});
+    ggml_tensor* sum = g.binary(GGML_OP_ADD, g.leaf(GGML_TYPE_F32, {64, 8, 8, 1}), repeated);
+    ggml_tensor* first_rows = g.view(sum, {64, 8, 1, 1}, {sum->nb[2], sum->nb[3], sum->nb[3]});
+    g.unary(GGML_UNARY_OP_NEG, first_rows, repeated->data);
+    g.uses[0] = -1;
+    ASSERT_EQ(group_of(g).n, 2u);
+    expect_same_results(g, "a repeated source");
+}
+
 TEST(Fuse, RoutingGivesTheSameBytes) {
     for (const int64_t tokens : {2, 9, 64}) {
         Graph g;

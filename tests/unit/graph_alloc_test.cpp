@@ -72,6 +72,27 @@ TEST(GraphAlloc, TensorLargerThanAChunkAndInPlace) {
     EXPECT_EQ(bytes_for(memory, g), 24u);
 }
 
+// Rows of the second source are read in the order of the ids: the result may not lie on them.
+TEST(GraphAlloc, AddIdTakesOverTheMemoryOfItsFirstSourceOnly) {
+    Memory memory(kNoLimit);
+    for (const bool first_is_kept : {false, true}) {
+        Graph g;
+        ggml_context* ctx = g.ctx.get();
+        ggml_tensor* a = ggml_scale(ctx, ggml_reshape_2d(ctx, g.input(128), 8, 4), 2.0f);
+        ggml_tensor* b = ggml_scale(ctx, ggml_reshape_2d(ctx, g.input(128), 8, 4), 2.0f);
+        ggml_tensor* ids = ggml_new_tensor_2d(ctx, GGML_TYPE_I32, 4, 1);
+        ggml_set_input(ids);
+        if (first_is_kept) ggml_set_output(a);
+        ggml_tensor* sum = ggml_add_id(ctx, a, b, ids);
+        ASSERT_NE(sum, nullptr) << tenon_last_error();
+        g.finish(sum);
+        ggml_gallocr_ptr allocator(ggml_gallocr_new(memory.type));
+        ASSERT_TRUE(ggml_gallocr_alloc_graph(allocator.get(), g.graph));
+        EXPECT_EQ(sum->data == a->data, !first_is_kept);
+        EXPECT_NE(sum->data, b->data);
+    }
+}
+
 TEST(GraphAlloc, ManyChunks) {
     Memory memory(8);
     Graph g;

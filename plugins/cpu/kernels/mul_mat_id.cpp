@@ -24,6 +24,10 @@ Verdict supports(const ggml_tensor& node) {
     if (ids.ne[1] != b.ne[2] || b.ne[1] == 0 || ids.ne[0] % b.ne[1] != 0) {
         return no(TENON_REASON_SHAPE, "ids do not match the columns of src1");
     }
+    if (node.ne[0] != as.ne[1] || node.ne[1] != ids.ne[0] || node.ne[2] != ids.ne[1] ||
+        node.ne[3] != 1) {
+        return no(TENON_REASON_SHAPE, "dst is not [rows of src0, ids, tokens]");
+    }
     return yes();
 }
 
