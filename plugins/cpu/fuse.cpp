@@ -118,7 +118,7 @@ private:
     bool serves(uint32_t i, int64_t units) const {
         const FusedNode& user = group_.nodes[i];
         const Parts& parts = user.kernel->parts;
-        const ggml_tensor& rows = domain(user.kernel->parts, node(i));
+        const ggml_tensor& rows = domain(parts, node(i));
         const auto dim = slice_dim(rows, units, parts.dim);
         if (!dim) return false;
         for (int k = 0; k < GGML_MAX_SRC; ++k) {
