@@ -46,6 +46,10 @@ struct GoldenGraph {
     std::vector<GoldenTensor> tensors;
 };
 
+// The bytes of a file; throws std::runtime_error for what is no regular file, cannot be read, or is
+// larger than any golden file.
+std::vector<char> golden_bytes(const std::string& path);
+
 // The graphs of one op file; throws std::runtime_error naming file and offset when it is damaged.
 std::vector<GoldenGraph> read_golden_ops(const std::string& path);
 
@@ -53,9 +57,17 @@ std::vector<GoldenGraph> read_golden_ops(const std::string& path);
 // else.
 bool is_golden_ops(const std::string& path);
 
+// Why a device must not be given a tensor, made from a recorded one, or "". misfit() checks it
+// against the bytes recorded, the memory it is a view of and the core's rule for its op; libtenon
+// hides those rules, so it needs the library golden_rules.
+using CheckTensor = std::function<std::string(const ggml_tensor& t, const GoldenTensor& recorded)>;
+std::string misfit(const ggml_tensor& t, const GoldenTensor& recorded);
+
 // Computes a graph on `backend` and compares every recorded node; then once more as it was
-// recorded, when only its outputs count.
-void run_golden_graph(ggml_backend_t backend, const GoldenGraph& graph, const OnResult& on_result);
+// recorded, when only its outputs count. A graph with a tensor that `check` objects
+// to fails.
+void run_golden_graph(ggml_backend_t backend, const GoldenGraph& graph, const OnResult& on_result,
+                      const CheckTensor& check = {});
 
 // The same in host memory, each node computed by `compute` in the recorded order: how the oracle is
 // checked.
@@ -67,7 +79,8 @@ void run_golden_graph_on_host(const GoldenGraph& graph, const ComputeNode& compu
 void run_golden_type(const std::string& path, const OnResult& on_result);
 
 // Any golden file. Reports a damaged file as one failure.
-void run_golden_file(ggml_backend_t backend, const std::string& path, const OnResult& on_result);
+void run_golden_file(ggml_backend_t backend, const std::string& path, const OnResult& on_result,
+                     const CheckTensor& check = {});
 
 // The golden files of a directory in byte order.
 std::vector<std::string> golden_files(const std::string& directory);

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -19,11 +18,7 @@ namespace {
 
 class Reader {
 public:
-    explicit Reader(const std::string& path) : path_(path) {
-        std::ifstream file(path, std::ios::binary);
-        if (!file) throw std::runtime_error(path + ": cannot be read");
-        bytes_.assign(std::istreambuf_iterator<char>(file), {});
-    }
+    explicit Reader(const std::string& path) : path_(path), bytes_(golden_bytes(path)) {}
     template <class T>
     T get() {
         T value;
@@ -60,6 +55,7 @@ private:
 };
 
 constexpr char kMagic[] = "TNGOLD1";
+constexpr uint64_t kMaxFileBytes = 1u << 30;
 
 const std::map<std::string, ggml_op>& ops_by_name() {
     static const auto* ops = [] {
@@ -89,33 +85,46 @@ GoldenTensor read_tensor(Reader& in) {
     return t;
 }
 
-// The recorded tensors as tensors of a context, in the recorded order.
-std::vector<ggml_tensor*> make_tensors(ggml_context* ctx, const GoldenGraph& graph) {
+[[noreturn]] void refuse(size_t i, const GoldenTensor& g, const std::string& why) {
+    throw std::runtime_error("tensor " + std::to_string(i) + " '" + g.name + "': " + why);
+}
+
+// An index into the tensors made so far; a record names only earlier ones.
+ggml_tensor* earlier(const std::vector<ggml_tensor*>& made, int32_t index, const GoldenTensor& g) {
+    if (index < 0) return nullptr;
+    if (static_cast<size_t>(index) >= made.size()) {
+        refuse(made.size(), g,
+               "reads tensor " + std::to_string(index) + ", only " + std::to_string(made.size()) +
+                   " come before it");
+    }
+    return made[index];
+}
+
+// The recorded tensors as tensors of a context, in the recorded order; throws for one that is not
+// what it seems.
+std::vector<ggml_tensor*> make_tensors(ggml_context* ctx, const GoldenGraph& graph,
+                                       const CheckTensor& check) {
     std::vector<ggml_tensor*> made;
     for (const GoldenTensor& g : graph.tensors) {
+        const size_t i = made.size();
         ggml_tensor* t = ggml_new_tensor(ctx, static_cast<ggml_type>(g.type), GGML_MAX_DIMS, g.ne);
-        if (!t)
-            throw std::runtime_error(std::string("tensor '") + g.name + "': " + tenon_last_error());
+        if (!t) refuse(i, g, tenon_last_error());
         std::copy(std::begin(g.nb), std::end(g.nb), t->nb);
         std::memcpy(t->op_params, g.op_params, sizeof t->op_params);
         const auto op = ops_by_name().find(g.op);
-        if (op == ops_by_name().end()) throw std::runtime_error("unknown op '" + g.op + "'");
+        if (op == ops_by_name().end()) refuse(i, g, "unknown op '" + g.op + "'");
         t->op = op->second;
         t->flags = g.flags;
         t->view_offs = g.view_offs;
+        t->view_src = earlier(made, g.view_src, g);
+        for (int s = 0; s < GGML_MAX_SRC; ++s) t->src[s] = earlier(made, g.src[s], g);
         ggml_set_name(t, g.name.c_str());
+        if (const std::string why = check ? check(*t, g) : ""; !why.empty()) refuse(i, g, why);
         made.push_back(t);
     }
-    const auto at = [&](int32_t i) -> ggml_tensor* {
-        if (i < 0) return nullptr;
-        if (static_cast<size_t>(i) >= made.size())
-            throw std::runtime_error("source " + std::to_string(i) + " of " +
-                                     std::to_string(made.size()));
-        return made[i];
-    };
-    for (size_t i = 0; i < made.size(); ++i) {
-        made[i]->view_src = at(graph.tensors[i].view_src);
-        for (int s = 0; s < GGML_MAX_SRC; ++s) made[i]->src[s] = at(graph.tensors[i].src[s]);
+    if (graph.output < 0 || static_cast<size_t>(graph.output) >= made.size()) {
+        throw std::runtime_error("output " + std::to_string(graph.output) + " of " +
+                                 std::to_string(made.size()) + " tensors");
     }
     return made;
 }
@@ -244,10 +253,11 @@ std::vector<ggml_backend_buffer_ptr> place(ggml_backend_t backend,
     return buffers;
 }
 
-GoldenResult run(ggml_backend_t backend, const GoldenGraph& graph, Look look) {
+GoldenResult run(ggml_backend_t backend, const GoldenGraph& graph, Look look,
+                 const CheckTensor& check) {
     const size_t n = graph.tensors.size();
     ggml_context_ptr ctx(ggml_init({arena_bytes(n), nullptr, /*no_alloc=*/true}));
-    const auto tensors = make_tensors(ctx.get(), graph);
+    const auto tensors = make_tensors(ctx.get(), graph, check);
     if (const std::string why = refusal(backend, tensors); !why.empty()) {
         return {Outcome::kSkipped, graph.name, graph.params, why};
     }
@@ -266,13 +276,13 @@ GoldenResult run(ggml_backend_t backend, const GoldenGraph& graph, Look look) {
     return compare_all(graph, tensors, look);
 }
 
-GoldenResult run_twice(ggml_backend_t backend, const GoldenGraph& graph) {
-    GoldenResult result = run(backend, graph, Look::kEveryNode);
+GoldenResult run_twice(ggml_backend_t backend, const GoldenGraph& graph, const CheckTensor& check) {
+    GoldenResult result = run(backend, graph, Look::kEveryNode, check);
     const auto computed =
         std::count_if(graph.tensors.begin(), graph.tensors.end(),
                       [](const GoldenTensor& t) { return t.kind == GoldenTensor::kComputed; });
     if (result.outcome != Outcome::kPassed || computed < 2) return result;
-    GoldenResult again = run(backend, graph, Look::kOutputs);
+    GoldenResult again = run(backend, graph, Look::kOutputs, check);
     if (again.outcome == Outcome::kPassed) return result;
     again.message += ", with intermediates that nobody sees";
     return again;
@@ -281,7 +291,7 @@ GoldenResult run_twice(ggml_backend_t backend, const GoldenGraph& graph) {
 GoldenResult run_on_host(const GoldenGraph& graph, const ComputeNode& compute) {
     ggml_context_ptr ctx(
         ggml_init({arena_bytes(graph.tensors.size()), nullptr, /*no_alloc=*/true}));
-    const auto tensors = make_tensors(ctx.get(), graph);
+    const auto tensors = make_tensors(ctx.get(), graph, {});
     ggml_backend_buffer_ptr buffer(
         ggml_backend_alloc_ctx_tensors_from_buft(ctx.get(), ggml_backend_cpu_buffer_type()));
     if (!buffer) throw std::runtime_error(tenon_last_error());
@@ -294,9 +304,35 @@ GoldenResult run_on_host(const GoldenGraph& graph, const ComputeNode& compute) {
 
 }  // namespace
 
+std::vector<char> golden_bytes(const std::string& path) {
+    std::error_code error;
+    const auto type = std::filesystem::status(path, error).type();
+    if (type == std::filesystem::file_type::not_found) {
+        throw std::runtime_error(path + ": no such file");
+    }
+    if (type != std::filesystem::file_type::regular) {  // a FIFO would be waited for
+        throw std::runtime_error(path + ": not a regular file");
+    }
+    const uint64_t n = std::filesystem::file_size(path, error);
+    if (!error && n > kMaxFileBytes) {
+        throw std::runtime_error(path + ": " + std::to_string(n) + " bytes, at most " +
+                                 std::to_string(kMaxFileBytes) + " make a golden file");
+    }
+    std::ifstream file(path, std::ios::binary);
+    if (error || !file) throw std::runtime_error(path + ": cannot be read");
+    std::vector<char> bytes(n);
+    file.read(bytes.data(), static_cast<std::streamsize>(n));
+    if (static_cast<uint64_t>(file.gcount()) != n) {
+        throw std::runtime_error(path + ": " + std::to_string(file.gcount()) + " of " +
+                                 std::to_string(n) + " bytes can be read");
+    }
+    return bytes;
+}
+
 bool is_golden_ops(const std::string& path) {
+    const std::vector<char> bytes = golden_bytes(path);
     char magic[8] = {};
-    std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+    std::copy_n(bytes.data(), std::min(bytes.size(), sizeof magic), magic);
     if (std::memcmp(magic, kMagic, sizeof kMagic) == 0) return true;
     if (std::memcmp(magic, "TGT1", 4) == 0) return false;
     throw std::runtime_error(path + ": is no golden file");
@@ -306,8 +342,10 @@ std::vector<GoldenGraph> read_golden_ops(const std::string& path) {
     Reader in(path);
     char magic[8];
     in.get(magic);
-    std::vector<GoldenGraph> graphs(in.get<uint32_t>());
-    for (GoldenGraph& graph : graphs) {
+    std::vector<GoldenGraph> graphs;
+    const auto n_graphs = in.get<uint32_t>();
+    for (uint32_t k = 0; k < n_graphs; ++k) {
+        GoldenGraph& graph = graphs.emplace_back();
         graph.name = in.text();
         graph.params = in.text();
         graph.max_nmse = in.get<double>();
@@ -334,8 +372,9 @@ void report(const GoldenGraph& graph, const OnResult& on_result, Run&& run_it) {
 
 }  // namespace
 
-void run_golden_graph(ggml_backend_t backend, const GoldenGraph& graph, const OnResult& on_result) {
-    report(graph, on_result, [&] { return run_twice(backend, graph); });
+void run_golden_graph(ggml_backend_t backend, const GoldenGraph& graph, const OnResult& on_result,
+                      const CheckTensor& check) {
+    report(graph, on_result, [&] { return run_twice(backend, graph, check); });
 }
 
 void run_golden_graph_on_host(const GoldenGraph& graph, const ComputeNode& compute,
@@ -343,11 +382,12 @@ void run_golden_graph_on_host(const GoldenGraph& graph, const ComputeNode& compu
     report(graph, on_result, [&] { return run_on_host(graph, compute); });
 }
 
-void run_golden_file(ggml_backend_t backend, const std::string& path, const OnResult& on_result) {
+void run_golden_file(ggml_backend_t backend, const std::string& path, const OnResult& on_result,
+                     const CheckTensor& check) {
     try {
         if (!is_golden_ops(path)) return run_golden_type(path, on_result);
         for (const GoldenGraph& graph : read_golden_ops(path))
-            run_golden_graph(backend, graph, on_result);
+            run_golden_graph(backend, graph, on_result, check);
     } catch (const std::exception& e) {
         on_result({Outcome::kFailed, path, "", e.what()});
     }

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "ggml-cpu.h"
@@ -34,6 +32,8 @@ enum Section : uint32_t {
     kInputW = 34,
 };
 
+constexpr size_t kDotBytes = 5 * sizeof(double);  // of a row of kDot
+
 struct Part {
     uint32_t kind, id, rows, n;
     std::vector<char> bytes;
@@ -53,13 +53,12 @@ struct TypeFile {
 };
 
 TypeFile read_type_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+    const std::vector<char> bytes = golden_bytes(path);
     size_t at = 0;
     const auto take = [&](void* out, uint64_t n) {
         if (n > bytes.size() - at)
             throw std::runtime_error(path + ": cut short at " + std::to_string(at));
-        std::memcpy(out, bytes.data() + at, n);
+        std::copy_n(bytes.data() + at, n, static_cast<char*>(out));
         at += n;
     };
     uint32_t header[8];
@@ -87,6 +86,131 @@ bool same_bits(float a, float b) {
     return std::memcmp(&a, &b, sizeof a) == 0 || (a == 0 && b == 0);
 }
 
+// What a number in a file must be, in the words of its failure.
+void expect_equal(const std::string& what, uint64_t want, uint64_t is) {
+    if (want != is) {
+        throw std::runtime_error(what + ": " + std::to_string(is) + ", must be " +
+                                 std::to_string(want));
+    }
+}
+
+void expect_type(const std::string& path, uint32_t type) {
+    if (type >= GGML_TYPE_COUNT || ggml_blck_size(static_cast<ggml_type>(type)) == 0) {
+        throw std::runtime_error(path + ": type " + std::to_string(type) + " does not exist");
+    }
+}
+
+// Sections of a type file, before anything is computed from them: every count against the bytes
+// present and against the sections that are used with it.
+class Counts {
+public:
+    Counts(const std::string& path, const TypeFile& file, const TypeFile& inputs)
+        : path_(path), file_(file), inputs_(inputs) {}
+
+    void check() const {
+        for (const Part& part : file_.parts) {
+            check_bytes(part);
+            switch (part.kind) {
+                case kPlainDecoded:
+                    check_same(part, file_.find(kPlain, part.id));
+                    break;
+                case kImatrixDecoded:
+                    check_same(part, file_.find(kImatrix, part.id));
+                    check_same(part, file_.find(kPlain, part.id));
+                    break;
+                case kRawDecoded:
+                case kRawPartner:
+                case kRawDot:
+                    check_same(part, file_.find(kRaw, part.id));
+                    break;
+                case kRawExtremeDecoded:
+                    check_same(part, file_.find(kRawExtreme, part.id));
+                    break;
+                case kPlain:
+                case kImatrix:
+                    check_same(part, inputs_.find(kInputA, part.id));
+                    check_imatrix(part);
+                    break;
+                case kDot:
+                    check_same(part, file_.find(kPlain, part.id));
+                    check_same(part, file_.find(kImatrix, part.id));
+                    check_same(part, file_.find(kPartner, part.id));
+                    break;
+                default:
+                    break;
+            }
+        }
+    }
+
+private:
+    std::string where(const Part& part) const {
+        return path_ + ": section " + std::to_string(part.kind) + ", case " +
+               std::to_string(part.id);
+    }
+
+    // The type of the elements; GGML_TYPE_COUNT where there is nothing to check.
+    uint32_t type_of(const Part& part) const {
+        switch (part.kind) {
+            case kPlain:
+            case kImatrix:
+            case kRaw:
+            case kRawExtreme:
+                return static_cast<uint32_t>(file_.type);
+            case kPartner:
+            case kRawPartner:
+                return file_.partner;
+            case kPlainDecoded:
+            case kImatrixDecoded:
+            case kRawDecoded:
+            case kRawExtremeDecoded:
+            case kInputA:
+            case kInputW:
+                return GGML_TYPE_F32;
+            default:
+                return GGML_TYPE_COUNT;
+        }
+    }
+
+    void check_bytes(const Part& part) const {
+        if (part.kind == kDot || part.kind == kRawDot) {
+            return expect_equal(where(part) + ", bytes of " + std::to_string(part.rows) + " rows",
+                                uint64_t{part.rows} * kDotBytes, part.bytes.size());
+        }
+        const uint32_t type = type_of(part);
+        if (type == GGML_TYPE_COUNT) return;
+        expect_type(where(part), type);
+        const auto block = static_cast<uint32_t>(ggml_blck_size(static_cast<ggml_type>(type)));
+        if (part.rows == 0 || part.n == 0 || part.n % block != 0) {
+            throw std::runtime_error(where(part) + ": " + std::to_string(part.rows) + " rows of " +
+                                     std::to_string(part.n) + " elements, in blocks of " +
+                                     std::to_string(block));
+        }
+        uint64_t bytes = ggml_row_size(static_cast<ggml_type>(type), part.n);
+        if (__builtin_mul_overflow(bytes, part.rows, &bytes)) bytes = UINT64_MAX;
+        expect_equal(where(part) + ", bytes of " + std::to_string(part.rows) + " rows of " +
+                         std::to_string(part.n) + " elements",
+                     bytes, part.bytes.size());
+    }
+
+    // `other` is used row by row along with `part`.
+    void check_same(const Part& part, const Part* other) const {
+        if (!other) return;
+        check_bytes(*other);
+        expect_equal(where(part) + ", rows", other->rows, part.rows);
+        expect_equal(where(part) + ", elements per row", other->n, part.n);
+    }
+
+    void check_imatrix(const Part& part) const {
+        const Part* w = inputs_.find(kInputW, part.id);
+        if (!w) return;
+        check_bytes(*w);
+        expect_equal(where(part) + ", elements per row", w->n, part.n);
+    }
+
+    const std::string& path_;
+    const TypeFile &file_, &inputs_;
+};
+
 class TypeCheck {
 public:
     TypeCheck(const std::string& path, const OnResult& on_result)
@@ -95,10 +219,8 @@ public:
               read_type_file((std::filesystem::path(path).parent_path() / "inputs.bin").string())),
           type_(static_cast<ggml_type>(file_.type)),
           on_result_(on_result) {
-        if (file_.type < 0 || file_.type >= GGML_TYPE_COUNT) {
-            throw std::runtime_error(path + ": type " + std::to_string(file_.type) +
-                                     " does not exist");
-        }
+        expect_type(path, static_cast<uint32_t>(file_.type));
+        Counts(path, file_, inputs_).check();
     }
 
     void run() {
@@ -217,7 +339,8 @@ private:
         }
         const uint32_t n = left->n;
         for (uint32_t r = 0; r < left->rows; ++r) {
-            double record[5];  // exact, sum of absolute products, three builds
+            double record[kDotBytes /
+                          sizeof(double)];  // exact, sum of absolute products, three builds
             std::memcpy(record, want.bytes.data() + r * sizeof record, sizeof record);
             float got = NAN;
             traits->vec_dot(static_cast<int>(n), &got, 0,
