@@ -24,7 +24,9 @@ class Graph {
 public:
     explicit Graph(size_t bytes = 1 << 22) : memory_(bytes) {}
 
-    ggml_tensor* leaf(ggml_type type, Extents ne) { return add(GGML_OP_NONE, type, ne, {}); }
+    ggml_tensor* leaf(ggml_type type, Extents ne, void* data = nullptr) {
+        return add(GGML_OP_NONE, type, ne, {}, data);
+    }
     ggml_tensor* node(ggml_op op, ggml_type type, Extents ne, std::vector<ggml_tensor*> sources,
                       void* data = nullptr) {
         ggml_tensor* t = add(op, type, ne, sources, data);
@@ -322,10 +324,12 @@ void expect_same_results(Graph& g, const std::string& what) {
 // tensor was that nobody reads any more, shifted.
 void random_chain(Graph& g, std::mt19937_64& random) {
     const auto below = [&](uint64_t n) { return static_cast<int64_t>(random() % n); };
-    const Extents ne = {1 + below(200), 1 + below(9), 1 + below(3), 1 + below(2)};
+    Extents ne = {1 + below(200), 1 + below(9), 1 + below(3), 1 + below(2)};
+    if (below(3) == 0) ne[2] = ne[1];
     ggml_tensor* x = g.leaf(GGML_TYPE_F32, ne);
     const size_t bytes = x->nb[3] * static_cast<size_t>(x->ne[3]);
     auto* dead = static_cast<char*>(g.take(2 * bytes));
+    bool is_dead = false;  // a node wrote there
     std::vector<ggml_tensor*> earlier = {x};
     const int64_t length = 2 + below(6);
     for (int64_t i = 0; i < length; ++i) {
@@ -349,10 +353,24 @@ void random_chain(Graph& g, std::mt19937_64& random) {
             const auto* at = static_cast<const char*>(src->data);
             if (data != at && data < at + bytes && at < data + bytes) data = nullptr;
         }
-        switch (below(6)) {
+        const bool apart = data < dead || data >= dead + 2 * bytes;
+        const bool x_apart = x->data < dead || x->data >= dead + 2 * bytes;
+        switch (below(8)) {
             case 0:
                 x = g.rms_norm(x, data);
                 break;
+            case 6: {  // repeated for every slice, where a later result may lie
+                ggml_tensor* repeated =
+                    g.leaf(GGML_TYPE_F32, {ne[0], ne[1], 1, 1}, is_dead ? nullptr : dead);
+                x = g.binary(GGML_OP_MUL, x, repeated, apart ? data : nullptr);
+                break;
+            }
+            case 7:  // a row of every slice, to the side
+                g.unary(GGML_UNARY_OP_NEG,
+                        g.view(x, {ne[0], ne[2], 1, 1}, {x->nb[2], x->nb[3], x->nb[3]}),
+                        x_apart ? dead : nullptr);
+                is_dead = is_dead || x_apart;
+                continue;
             case 1:
                 x = g.unary(GGML_UNARY_OP_SILU, x, data);
                 break;
@@ -370,6 +388,7 @@ void random_chain(Graph& g, std::mt19937_64& random) {
                 break;
         }
         earlier.push_back(x);
+        is_dead = is_dead || (x->data >= dead && x->data < dead + 2 * bytes);
     }
     if (below(3) == 0) g.uses[static_cast<size_t>(below(g.uses.size()))] = -1;
 }
