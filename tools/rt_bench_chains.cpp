@@ -11,9 +11,11 @@ constexpr int64_t kWidth = 4096, kHead = 128, kExperts = 128, kUsed = 8;
 // The nodes of one chain over `tokens` tokens; gives the last.
 using MakeChain = ggml_tensor* (*)(ggml_context* ctx, int64_t tokens);
 
+// Also an output: its memory must not be given to results, or every run computes other numbers.
 ggml_tensor* input(ggml_context* ctx, ggml_type type, int64_t n0, int64_t n1 = 1, int64_t n2 = 1) {
     ggml_tensor* t = ggml_new_tensor_3d(ctx, type, n0, n1, n2);
     ggml_set_input(t);
+    ggml_set_output(t);
     return t;
 }
 ggml_tensor* tokens_of(ggml_context* ctx, int64_t tokens) {
