@@ -95,6 +95,9 @@ void measure(benchmark::State& state, const Chain& chain, ggml_backend_dev_t dev
     }
     if (ggml_backend_is_cpu(bench.stream.get()))
         ggml_backend_cpu_set_use_ref(bench.stream.get(), !fusion);
+    // The first run touches the memory of the results for the first time.
+    if (ggml_backend_graph_compute(bench.stream.get(), bench.graph) != GGML_STATUS_SUCCESS)
+        return state.SkipWithError(tenon_last_error());
     bench.run(state);
     state.counters["ns/token"] =
         Rate(1e-9 * static_cast<double>(tokens),
