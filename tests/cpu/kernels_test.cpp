@@ -278,5 +278,31 @@ TEST(Kernels, TypesShapesAndStridesAreRefusedWithTheirReason) {
     EXPECT_EQ(refusal(GGML_OP_TOP_K, GGML_TYPE_I32, {3, 6, 4, 1}, {&t}), TENON_REASON_STRIDES);
 }
 
+// Nodes made by hand, past the builders: shapes that do not fit are refused, by tiles and panels.
+TEST(Kernels, ProductsOfShapesThatDoNotFitAreRefused) {
+    for (const int64_t n : {3, 200}) {
+        Tensor a(GGML_TYPE_F32, {32, 40, 2, 1}), b(GGML_TYPE_F32, {32, n, 4, 1});
+        EXPECT_EQ(Node(GGML_OP_MUL_MAT, GGML_TYPE_F32, {40, n, 4, 1}, {&a, &b}).refusal(),
+                  uint32_t{TENON_REASON_NONE});
+        Tensor odd(GGML_TYPE_F32, {32, 40, 3, 1}), deep(GGML_TYPE_F32, {32, 40, 2, 2}),
+            narrow(GGML_TYPE_F32, {16, 40, 2, 1});
+        for (Tensor* wrong : {&odd, &deep, &narrow}) {
+            EXPECT_EQ(Node(GGML_OP_MUL_MAT, GGML_TYPE_F32, {40, n, 4, 1}, {wrong, &b}).refusal(),
+                      uint32_t{TENON_REASON_SHAPE});
+        }
+        for (const Extents result : {Extents{41, n, 4, 1}, {40, n + 1, 4, 1}, {40, n, 2, 1}}) {
+            EXPECT_EQ(Node(GGML_OP_MUL_MAT, GGML_TYPE_F32, result, {&a, &b}).refusal(),
+                      uint32_t{TENON_REASON_SHAPE});
+        }
+        Tensor ids(GGML_TYPE_I32, {2, 4, 1, 1}), one(GGML_TYPE_F32, {32, 1, 4, 1});
+        EXPECT_EQ(
+            Node(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {40, 2, 4, 1}, {&a, &one, &ids}).refusal(),
+            uint32_t{TENON_REASON_NONE});
+        EXPECT_EQ(
+            Node(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {40, 3, 4, 1}, {&a, &one, &ids}).refusal(),
+            uint32_t{TENON_REASON_SHAPE});
+    }
+}
+
 }  // namespace
 }  // namespace tenon::cpu
