@@ -19,13 +19,6 @@ endfunction()
 # Where plugins that exist for the tests only are built.
 set(TENON_TEST_PLUGIN_DIR ${PROJECT_BINARY_DIR}/tests/plugins)
 
-# The CPU variants of the target architecture.
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  set(TENON_CPU_VARIANTS neon)
-else()
-  set(TENON_CPU_VARIANTS x64 avx2 avx512)
-endif()
-
 # tenon_discover_variants(<program> LABELS … [ENVIRONMENT …] [TIMEOUT seconds]): the tests of a
 # GoogleTest program once per CPU variant, as "<variant>/<test>". The program checks that the
 # variant asked for is the one in use (tests/variant.h) and skips where the machine lacks it.

@@ -1,9 +1,9 @@
 // The C functions of tenon.h about devices: what the plugin said of them, and questions to them.
 
 #include "core/base/cpu_features.h"
+#include "core/base/text.h"
 #include "core/device/plugin_adapter.h"
 #include "loader/c_api.h"
-#include "loader/text.h"
 #include "tenon/tenon.h"
 
 using namespace tenon;

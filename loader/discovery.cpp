@@ -15,8 +15,8 @@
 
 #include "core/base/log.h"
 #include "core/base/os.h"
-#include "loader/settings.h"
-#include "loader/text.h"
+#include "core/base/settings.h"
+#include "core/base/text.h"
 #include "loader/trust.h"
 
 namespace tenon {

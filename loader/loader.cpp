@@ -6,9 +6,9 @@
 #include <mutex>
 
 #include "core/base/log.h"
+#include "core/base/settings.h"
 #include "loader/discovery.h"
 #include "loader/loads.h"
-#include "loader/settings.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

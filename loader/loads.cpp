@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "core/base/log.h"
+#include "core/base/settings.h"
+#include "core/base/text.h"
 #include "core/device/plugin_call.h"
 #include "loader/negotiate.h"
 #include "loader/pipeline.h"
-#include "loader/settings.h"
-#include "loader/text.h"
 #include "loader/variant.h"
 
 namespace tenon {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/base/cpu_features.h"
-#include "loader/text.h"
+#include "core/base/text.h"
 
 namespace tenon {
 namespace {

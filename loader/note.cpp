@@ -12,15 +12,15 @@
 
 #include "core/base/bits.h"
 #include "core/base/cpu_features.h"
-#include "loader/text.h"
+#include "core/base/text.h"
 
 namespace tenon {
 namespace {
 
 constexpr size_t kMaxHeaders = 256;
-constexpr size_t kMaxNoteBytes = 4096;          // read of one segment
+constexpr size_t kMaxNoteBytes = 4096;      // read of one segment
 constexpr size_t kMaxDynamicBytes = 65536;  // read of the dynamic section
-constexpr size_t kMaxNameBytes = 256;           // of a needed library
+constexpr size_t kMaxNameBytes = 256;       // of a needed library
 
 #if defined(__x86_64__)
 constexpr Elf64_Half kMachine = EM_X86_64;

@@ -10,11 +10,11 @@
 
 #include "core/base/log.h"
 #include "core/base/os.h"
+#include "core/base/settings.h"
+#include "core/base/text.h"
 #include "core/device/plugin_call.h"
 #include "loader/negotiate.h"
 #include "loader/note.h"
-#include "loader/settings.h"
-#include "loader/text.h"
 
 namespace tenon {
 namespace {

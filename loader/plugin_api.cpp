@@ -5,10 +5,10 @@
 #include <string>
 
 #include "core/base/os.h"
+#include "core/base/text.h"
 #include "loader/c_api.h"
 #include "loader/loader.h"
 #include "loader/negotiate.h"
-#include "loader/text.h"
 #include "tenon/tenon.h"
 
 using namespace tenon;

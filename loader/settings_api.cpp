@@ -1,9 +1,9 @@
 // The C functions about settings and the directories they lead to.
 
+#include "core/base/settings.h"
+#include "core/base/text.h"
 #include "loader/c_api.h"
 #include "loader/discovery.h"
-#include "loader/settings.h"
-#include "loader/text.h"
 #include "tenon/tenon.h"
 
 using namespace tenon;

@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "core/base/os.h"
-#include "loader/settings.h"
-#include "loader/text.h"
+#include "core/base/settings.h"
+#include "core/base/text.h"
 
 namespace tenon {
 namespace {

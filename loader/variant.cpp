@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "core/base/log.h"
-#include "loader/settings.h"
-#include "loader/text.h"
+#include "core/base/settings.h"
+#include "core/base/text.h"
 
 namespace tenon {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/base/log.h"
 #include "core/device/cpu_ext.h"
 #include "core/device/plugin_adapter.h"
-#include "core/device/stream.h"
+#include "core/stream/stream.h"
 #include "core/tensor/types.h"
 #include "ggml-cpu.h"
 

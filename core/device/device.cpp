@@ -5,8 +5,8 @@
 #include "core/base/log.h"
 #include "core/base/os.h"
 #include "core/device/plugin_adapter.h"
-#include "core/device/stream.h"
 #include "core/ops/op_table.h"
+#include "core/stream/stream.h"
 #include "core/tensor/shape.h"
 #include "tenon/tensor.h"
 

@@ -6,10 +6,10 @@
 
 #include "core/base/log.h"
 #include "core/base/os.h"
+#include "core/base/settings.h"
 #include "core/device/device.h"
-#include "core/device/threads.h"
+#include "core/stream/threads.h"
 #include "core/tensor/types.h"
-#include "loader/settings.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

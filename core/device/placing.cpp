@@ -5,7 +5,7 @@
 #include "core/base/bits.h"
 #include "core/device/buffer.h"
 #include "core/device/plugin_adapter.h"
-#include "core/device/stream.h"
+#include "core/stream/stream.h"
 #include "core/tensor/shape.h"
 
 namespace tenon {

@@ -10,7 +10,7 @@
 #include "core/base/bits.h"
 #include "core/base/log.h"
 #include "core/device/names.h"
-#include "core/device/threads.h"
+#include "core/stream/threads.h"
 
 namespace tenon {
 namespace {

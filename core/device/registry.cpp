@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "core/base/log.h"
+#include "core/base/settings.h"
 #include "core/device/names.h"
 #include "core/device/plugin_adapter.h"
-#include "core/device/stream.h"
+#include "core/stream/stream.h"
 #include "loader/loader.h"
-#include "loader/settings.h"
 
 namespace tenon {
 namespace {

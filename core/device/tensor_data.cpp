@@ -8,7 +8,7 @@
 #include "core/base/os.h"
 #include "core/device/buffer.h"
 #include "core/device/plugin_adapter.h"
-#include "core/device/stream.h"
+#include "core/stream/stream.h"
 #include "core/tensor/shape.h"
 #include "tenon/tensor.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/base/bits.h"
 #include "core/device/device.h"
-#include "core/device/stream.h"
+#include "core/stream/stream.h"
 #include "core/tensor/context.h"
 
 namespace tenon {

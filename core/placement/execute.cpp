@@ -2,8 +2,8 @@
 // on.
 
 #include "core/device/buffer.h"
-#include "core/device/stream.h"
 #include "core/placement/scheduler.h"
+#include "core/stream/stream.h"
 #include "core/tensor/shape.h"
 
 using namespace tenon;

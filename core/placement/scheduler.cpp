@@ -6,8 +6,8 @@
 
 #include "core/base/log.h"
 #include "core/base/os.h"
-#include "core/device/stream.h"
 #include "core/graph/graph.h"
+#include "core/stream/stream.h"
 
 using namespace tenon;
 using namespace tenon::placement;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/kernel.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 

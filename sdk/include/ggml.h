@@ -1089,11 +1089,17 @@ GGML_API struct ggml_tensor* ggml_flash_attn_back(
         struct ggml_tensor* v, struct ggml_tensor* d, bool masked);
 GGML_API struct ggml_tensor* ggml_ssm_conv(struct ggml_context* ctx, struct ggml_tensor* sx,
                                            struct ggml_tensor* c);
+// Programs written before ggml 0.20 pass no K: in C++ it is 1 for them, the final state only.
+#ifdef __cplusplus
+#define TENON_CXX_DEFAULT(value) = value
+#else
+#define TENON_CXX_DEFAULT(value)
+#endif
 GGML_API struct ggml_tensor* ggml_ssm_scan(struct ggml_context* ctx, struct ggml_tensor* s,
                                            struct ggml_tensor* x, struct ggml_tensor* dt,
                                            struct ggml_tensor* A, struct ggml_tensor* B,
                                            struct ggml_tensor* C, struct ggml_tensor* ids,
-                                           int64_t K);
+                                           int64_t K TENON_CXX_DEFAULT(1));
 GGML_API struct ggml_tensor* ggml_win_part(struct ggml_context* ctx, struct ggml_tensor* a, int w);
 GGML_API struct ggml_tensor* ggml_win_unpart(
         struct ggml_context* ctx, struct ggml_tensor* a, int w0, int h0, int w);

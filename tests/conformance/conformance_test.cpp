@@ -7,11 +7,11 @@
 #include <map>
 
 #include "ggml-cpp.h"
+#include "sdk/conformance/devices.h"
+#include "sdk/conformance/placement.h"
+#include "sdk/conformance/suite.h"
 #include "tenon/tensor.h"
-#include "tests/conformance/devices.h"
 #include "tests/conformance/golden.h"
-#include "tests/conformance/placement.h"
-#include "tests/conformance/suite.h"
 #include "tests/variant.h"
 
 namespace {

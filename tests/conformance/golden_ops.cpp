@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "ggml-cpp.h"
+#include "sdk/conformance/compare.h"
 #include "tenon/tenon.h"
-#include "tests/conformance/compare.h"
 #include "tests/conformance/golden.h"
 
 namespace tenon::conformance {

@@ -11,8 +11,8 @@
 #include <functional>
 
 #include "ggml-cpp.h"
-#include "tests/conformance/compare.h"
-#include "tests/conformance/devices.h"
+#include "sdk/conformance/compare.h"
+#include "sdk/conformance/devices.h"
 #include "tests/tools/program.h"
 #include "tests/variant.h"
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
+#include "sdk/quant/quant.h"
 #include "tests/cpu/dot_levels.h"
 
 namespace tenon::cpu {

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/panels.h"
 #include "plugins/cpu/kernel.h"
+#include "sdk/quant/quant.h"
 #include "tests/cpu/dot_levels.h"
 
 namespace tenon::cpu {

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernel.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // The table of settings from given sources.
 
-#include "loader/settings.h"
+#include "core/base/settings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Globs, lists, UTF-8, kept strings.
 
-#include "loader/text.h"
+#include "core/base/text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What the tools share: options, misspellings, tables, numbers.
 
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 #include <gtest/gtest.h>
 

@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/quant/quant.h"
 #include "core/tensor/types.h"
 #include "ggml.h"
 #include "gtest/gtest.h"
+#include "sdk/quant/quant.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

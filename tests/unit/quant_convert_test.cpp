@@ -5,9 +5,9 @@
 #include <limits>
 #include <random>
 
-#include "core/quant/rounding.h"
 #include "core/tensor/half.h"
 #include "quant_golden.h"
+#include "sdk/quant/rounding.h"
 
 namespace tenon {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/quant/quant.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::golden {
 

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <thread>
 
-#include "core/quant/iq_neighbours.h"
 #include "quant_golden.h"
+#include "sdk/quant/iq_neighbours.h"
 #include "tenon/tenon.h"
 #include "tests/unit/allocations.h"
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/base/os.h"
-#include "core/device/threads.h"
+#include "core/stream/threads.h"
 #include "ggml-backend.h"
 #include "ggml-cpp.h"
 #include "ggml-cpu.h"

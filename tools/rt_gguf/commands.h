@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 namespace tenon::rt_gguf {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "tenon/tenon.h"
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 namespace tenon::rt_gguf {
 namespace {

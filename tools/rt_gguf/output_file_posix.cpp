@@ -9,7 +9,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 #include "tools/rt_gguf/output_file.h"
 
 namespace tenon::rt_gguf {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 namespace tenon::rt_gguf {
 namespace {

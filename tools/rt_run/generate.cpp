@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tools/text.h"
+#include "tools/cli/text.h"
 
 namespace rt_run {
 namespace {

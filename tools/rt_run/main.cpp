@@ -9,7 +9,7 @@
 
 #include "ggml-backend.h"
 #include "tenon/tenon.h"
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 #include "tools/rt_run/generate.h"
 #include "tools/rt_run/report.h"
 

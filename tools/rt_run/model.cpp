@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "tenon/tenon.h"
+#include "tools/cli/text.h"
 #include "tools/rt_run/gguf_values.h"
-#include "tools/text.h"
 
 namespace rt_run {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tenon/tenon.h"
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 namespace rt_run {
 namespace {

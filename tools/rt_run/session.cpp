@@ -10,7 +10,7 @@
 
 #include "ggml-cpu.h"
 #include "tenon/tenon.h"
-#include "tools/text.h"
+#include "tools/cli/text.h"
 
 namespace rt_run {
 

@@ -2,9 +2,9 @@
 
 #include "plugins/cpu/dot/dot.h"
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/levels.h"
 #include "plugins/cpu/dot/types.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 

@@ -1,8 +1,8 @@
 // Products of iq1 … iq3, whose blocks name points of a code book, and of iq4_xs.
 
-#include "core/quant/iq_grids.h"
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/dot/unpacked.h"
+#include "sdk/quant/iq_grids.h"
 
 namespace tenon::cpu {
 

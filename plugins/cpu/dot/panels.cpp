@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/panels_tile.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {

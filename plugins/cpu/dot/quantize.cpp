@@ -49,7 +49,7 @@ void quantize_q8_row(const float* src, void* q8_row, int64_t n) {
     }
 }
 
-// As the reference, to the byte, whatever the input (core/quant/rounding.h): a NaN is no scale, its
+// As the reference, to the byte, whatever the input (sdk/quant/rounding.h): a NaN is no scale, its
 // code is the lowest.
 void quantize_q8_0(const float* src, void* dst, int64_t n) {
     auto* blocks = static_cast<tenon_block_q8_0*>(dst);

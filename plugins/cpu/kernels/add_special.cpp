@@ -1,11 +1,11 @@
 // ADD_ID: dst[:, i, j, k] = a[:, i, j, k] + b[:, ids[i, j]].
 // ADD1: dst = a + b[0]. ACC: dst = a, with b added to a region of it.
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/region.h"
 #include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -1,10 +1,10 @@
 // ADD SUB MUL DIV: dst = a op b, where b is repeated over a; f32 arithmetic, one rounding at the
 // end.
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <limits>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/move.h"
 #include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {

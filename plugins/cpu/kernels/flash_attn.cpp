@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/flash_attn.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -5,11 +5,11 @@
 #include <limits>
 #include <numeric>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/alibi.h"
 #include "plugins/cpu/kernels/flash_attn.h"
 #include "plugins/cpu/simd/vmath.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/panels.h"
 #include "plugins/cpu/kernel.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {

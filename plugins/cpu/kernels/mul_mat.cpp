@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/mul_mat.h"
 #include "plugins/cpu/simd/simd.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -2,10 +2,10 @@
 // GET_ROWS_BACK: dst[:, ids[r]] += g[:, r] for every id, from 0.
 // SET_ROWS: dst[:, ids[i, j, k], j, k] = rows[:, i, j, k], converted to dst's type.
 
-#include "core/quant/quant.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
+#include "sdk/quant/quant.h"
 
 namespace tenon::cpu {
 namespace {
