@@ -60,7 +60,7 @@ struct TypeInfos {
     tenon_type_info rows[GGML_TYPE_COUNT];
     TypeInfos() {
         for (int i = 0; i < GGML_TYPE_COUNT; ++i) {
-            const TypeRow& type = kTypes[i];
+            const tenon_type& type = tenon_types[i];
             const ggml_type_traits* traits = ggml_get_type_traits(static_cast<ggml_type>(i));
             rows[i] = {sizeof(tenon_type_info),
                        i,

@@ -57,7 +57,7 @@ Result<void> set_dense_layout(TensorInfo& info, const char* what) {
         return invalid("%s: type %d is not in 0..%d or was removed", what, static_cast<int>(t.type),
                        GGML_TYPE_COUNT - 1);
     }
-    const TypeRow& type = kTypes[t.type];
+    const tenon_type& type = tenon_types[t.type];
     uint64_t product = 1;
     for (int j = 0; j < GGML_MAX_DIMS; ++j) {
         if (t.ne[j] < 0) return invalid("%s: ne[%d] is %" PRId64 ", below 0", what, j, t.ne[j]);

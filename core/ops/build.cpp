@@ -22,7 +22,7 @@ bool all_present(const OpRow& row, std::span<ggml_tensor* const> sources) {
 // which no new tensor can have; what exists lies inside its memory all the same.
 Result<ggml_tensor*> view_of_all(ggml_context* ctx, ggml_tensor* base) {
     constexpr int64_t kNothing = 0;
-    const bool whole_blocks = base->ne[0] % kTypes[base->type].block == 0;
+    const bool whole_blocks = base->ne[0] % tenon_types[base->type].block == 0;
     auto view = whole_blocks ? new_tensor_impl(ctx, base->type, GGML_MAX_DIMS, base->ne, base, 0)
                              : new_tensor_impl(ctx, base->type, 1, &kNothing, base, 0);
     if (!view) return view;

@@ -18,10 +18,10 @@ using Traits = std::array<ggml_type_traits, GGML_TYPE_COUNT>;
 Traits make_traits() {
     Traits traits{};
     for (int t = 0; t < GGML_TYPE_COUNT; ++t) {
-        traits[t].type_name = kTypes[t].name;
-        traits[t].blck_size = kTypes[t].block;
-        traits[t].type_size = kTypes[t].bytes;
-        traits[t].is_quantized = kTypes[t].quantized;
+        traits[t].type_name = tenon_types[t].name;
+        traits[t].blck_size = tenon_types[t].block;
+        traits[t].type_size = tenon_types[t].bytes;
+        traits[t].is_quantized = tenon_types[t].quantized;
         if (const Format* format = quant::find_format(t)) {
             traits[t].to_float = format->to_float;
             traits[t].from_float_ref = format->from_float_ref;
@@ -34,7 +34,8 @@ Result<const Format*> quantizable(ggml_type type) {
     if (!is_type_number(type)) return fail(TENON_E_INVALID, "type %d is unknown", type);
     const Format* format = quant::find_format(type);
     if (!format || !format->quantize) {
-        return fail(TENON_E_UNSUPPORTED, "rows cannot be quantized to type %s", kTypes[type].name);
+        return fail(TENON_E_UNSUPPORTED, "rows cannot be quantized to type %s",
+                    tenon_types[type].name);
     }
     return format;
 }
@@ -42,7 +43,7 @@ Result<const Format*> quantizable(ggml_type type) {
 Result<void> init_tables(const Format& format) {
     if (format.init && !format.init()) {
         return fail(TENON_E_NO_HOST_MEMORY, "out of memory for the code book tables of type %s",
-                    kTypes[format.type].name);
+                    tenon_types[format.type].name);
     }
     return {};
 }
@@ -54,7 +55,7 @@ struct Chunk {
 
 // `start` elements of earlier rows, then n_rows rows.
 Result<Chunk> measure(const Format& format, int64_t start, int64_t n_rows, int64_t n_per_row) {
-    const char* name = kTypes[format.type].name;
+    const char* name = tenon_types[format.type].name;
     if (n_per_row <= 0 || n_per_row % format.block != 0) {
         return fail(TENON_E_INVALID,
                     "rows of %" PRId64 " elements are not whole blocks of %" PRId64 " of type %s",
@@ -88,7 +89,7 @@ Result<size_t> quantize_chunk(ggml_type type, const float* src, void* dst, int64
     const auto chunk = measure(**format, start, n_rows, n_per_row);
     if (!chunk) return chunk.error();
     if ((*format)->requires_importance && !imatrix) {
-        return fail(TENON_E_INVALID, "type %s needs an importance matrix", kTypes[type].name);
+        return fail(TENON_E_INVALID, "type %s needs an importance matrix", tenon_types[type].name);
     }
     if (n_rows == 0) return size_t{0};
     if (!src || !dst)
@@ -101,7 +102,7 @@ Result<size_t> quantize_chunk(ggml_type type, const float* src, void* dst, int64
 
 Result<bool> validate_row_data(ggml_type type, const void* data, size_t n_bytes) {
     if (!is_type_number(type)) return fail(TENON_E_INVALID, "type %d is unknown", type);
-    const char* name = kTypes[type].name;
+    const char* name = tenon_types[type].name;
     const Format* format = quant::find_format(type);
     if (!format || !format->validate) {
         return fail(TENON_E_INVALID, "data of type %s cannot be valid", name);

@@ -10,7 +10,7 @@ size_t nbytes(const ggml_tensor& t) {
     for (const int64_t extent : t.ne) {
         if (extent <= 0) return 0;
     }
-    const TypeRow& type = kTypes[t.type];
+    const tenon_type& type = tenon_types[t.type];
     size_t total = 0;
     int first;
     bool fits;
@@ -36,7 +36,7 @@ size_t nbytes(const ggml_tensor& t) {
 }
 
 bool is_contiguous(const ggml_tensor& t, int m, int n) {
-    const TypeRow& type = kTypes[t.type];
+    const tenon_type& type = tenon_types[t.type];
     size_t next = type.bytes;
     if (t.ne[0] != type.block && t.nb[0] != next) return false;
     next *= static_cast<size_t>(t.ne[0] / type.block);
@@ -124,13 +124,13 @@ bool ggml_is_contiguous_rows(const ggml_tensor* t) {
 }
 
 bool ggml_is_contiguous_channels(const ggml_tensor* t) {
-    return is_sound(t) && t->nb[2] == kTypes[t->type].bytes && t->nb[0] > t->nb[2] &&
+    return is_sound(t) && t->nb[2] == tenon_types[t->type].bytes && t->nb[0] > t->nb[2] &&
            t->nb[1] > t->nb[0];
 }
 
 bool ggml_is_contiguously_allocated(const ggml_tensor* t) {
     if (!is_sound(t)) return false;
-    const TypeRow& type = kTypes[t->type];
+    const tenon_type& type = tenon_types[t->type];
     return nbytes(*t) ==
            static_cast<size_t>(nelements(*t)) * type.bytes / static_cast<size_t>(type.block);
 }

@@ -33,12 +33,13 @@ bool is_contiguous(const ggml_tensor& t, int m = 0, int n = GGML_MAX_DIMS);
 
 // Whether elements within a row are packed.
 inline bool has_contiguous_rows(const ggml_tensor& t) {
-    return t.ne[0] == kTypes[t.type].block || t.nb[0] == kTypes[t.type].bytes;
+    return t.ne[0] == tenon_types[t.type].block || t.nb[0] == tenon_types[t.type].bytes;
 }
 
 // Whether rows lie at one distance throughout, as in a matrix with padded rows.
 inline bool is_padded_1d(const ggml_tensor& t) {
-    return t.nb[0] == kTypes[t.type].bytes && t.nb[2] == t.nb[1] * static_cast<size_t>(t.ne[1]) &&
+    return t.nb[0] == tenon_types[t.type].bytes &&
+           t.nb[2] == t.nb[1] * static_cast<size_t>(t.ne[1]) &&
            t.nb[3] == t.nb[2] * static_cast<size_t>(t.ne[2]);
 }
 

@@ -21,8 +21,9 @@ struct Layout {
 
 Error shape_error(ggml_type type, const int64_t* ne, const char* what) {
     return fail(TENON_E_INVALID, "tensor of %s, shape [%lld, %lld, %lld, %lld]: %s",
-                kTypes[type].name, static_cast<long long>(ne[0]), static_cast<long long>(ne[1]),
-                static_cast<long long>(ne[2]), static_cast<long long>(ne[3]), what);
+                tenon_types[type].name, static_cast<long long>(ne[0]),
+                static_cast<long long>(ne[1]), static_cast<long long>(ne[2]),
+                static_cast<long long>(ne[3]), what);
 }
 
 // Extents, contiguous strides and bytes. Empty dimensions count as 1 in the search for overflows,
@@ -37,7 +38,7 @@ Result<Layout> contiguous_layout(ggml_type type, int n_dims, const int64_t* ne) 
     }
     Layout layout;
     std::copy_n(ne, n_dims, layout.ne);
-    const TypeRow& row = kTypes[type];
+    const tenon_type& row = tenon_types[type];
     int64_t elements = 1;
     for (const int64_t extent : layout.ne) {
         if (extent < 0) return shape_error(type, layout.ne, "an extent is negative");

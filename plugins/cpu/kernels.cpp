@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "plugins/cpu/kernel.h"
-#include "sdk/quant/quant.h"
+#include "tenon/types.h"
 
 namespace tenon::cpu {
 
@@ -60,9 +60,9 @@ const Kernel* find_kernel(const ggml_tensor& node, Verdict* why) {
 }
 
 TypeSize type_size(ggml_type type) {
-    const quant::Format* format = quant::find_format(type);
-    if (!format) return {};
-    return {format->block, format->bytes};
+    const tenon_type* row = tenon_type_of(type);
+    if (!row) return {};
+    return {row->block, row->bytes};
 }
 
 // Bytes of the elements, wherever they lie.

@@ -9,29 +9,12 @@ namespace tenon::quant {
 
 // Elements in a block of this struct.
 template <class Block>
-inline constexpr int kElems = TENON_QK_K;
-template <>
-inline constexpr int kElems<tenon_block_q1_0> = TENON_QK_Q1_0;
-template <>
-inline constexpr int kElems<tenon_block_q2_0> = TENON_QK_Q2_0;
-template <>
-inline constexpr int kElems<tenon_block_q4_0> = TENON_QK_LEGACY;
-template <>
-inline constexpr int kElems<tenon_block_q4_1> = TENON_QK_LEGACY;
-template <>
-inline constexpr int kElems<tenon_block_q5_0> = TENON_QK_LEGACY;
-template <>
-inline constexpr int kElems<tenon_block_q5_1> = TENON_QK_LEGACY;
-template <>
-inline constexpr int kElems<tenon_block_q8_0> = TENON_QK_LEGACY;
-template <>
-inline constexpr int kElems<tenon_block_q8_1> = TENON_QK_LEGACY;
-template <>
-inline constexpr int kElems<tenon_block_mxfp4> = TENON_QK_MXFP4;
-template <>
-inline constexpr int kElems<tenon_block_nvfp4> = TENON_QK_NVFP4;
-template <>
-inline constexpr int kElems<tenon_block_iq4_nl> = TENON_QK_IQ4_NL;
+inline constexpr int kElems = 0;
+#define TENON_ELEMS_OF_BLOCK(id, block, elems, align) \
+    template <>                                       \
+    inline constexpr int kElems<block> = TENON_BLOCK_##id;
+TENON_BLOCK_STRUCTS(TENON_ELEMS_OF_BLOCK)
+#undef TENON_ELEMS_OF_BLOCK
 
 template <class Block>
 using Decode = void (*)(const Block& block, float* dst);

@@ -43,11 +43,11 @@ protected:
 TEST_F(QuantApi, FormatsHaveTheSizesOfTheTypeTable) {
     for (int t = 0; t < GGML_TYPE_COUNT; ++t) {
         const quant::Format* format = quant::find_format(t);
-        ASSERT_EQ(format != nullptr, kTypes[t].block != 0) << t;
+        ASSERT_EQ(format != nullptr, tenon_types[t].block != 0) << t;
         if (!format) continue;
         EXPECT_EQ(format->type, t);
-        EXPECT_EQ(format->block, kTypes[t].block) << kTypes[t].name;
-        EXPECT_EQ(format->bytes, kTypes[t].bytes) << kTypes[t].name;
+        EXPECT_EQ(format->block, tenon_types[t].block) << tenon_types[t].name;
+        EXPECT_EQ(format->bytes, tenon_types[t].bytes) << tenon_types[t].name;
     }
     EXPECT_EQ(quant::find_format(-1), nullptr);
     EXPECT_EQ(quant::find_format(GGML_TYPE_COUNT), nullptr);
@@ -58,9 +58,9 @@ TEST_F(QuantApi, TraitsHaveARowForEveryNumber) {
         const ggml_type_traits* traits = ggml_get_type_traits(static_cast<ggml_type>(t));
         ASSERT_NE(traits, nullptr);
         EXPECT_STREQ(traits->type_name, ggml_type_name(static_cast<ggml_type>(t)));
-        EXPECT_EQ(traits->blck_size, kTypes[t].block);
-        EXPECT_EQ(traits->type_size, kTypes[t].bytes);
-        EXPECT_EQ(traits->is_quantized, kTypes[t].quantized);
+        EXPECT_EQ(traits->blck_size, tenon_types[t].block);
+        EXPECT_EQ(traits->type_size, tenon_types[t].bytes);
+        EXPECT_EQ(traits->is_quantized, tenon_types[t].quantized);
         EXPECT_EQ(traits->blck_size_interleave, 0);
     }
     EXPECT_NE(ggml_get_type_traits(static_cast<ggml_type>(63))->type_name, nullptr);
@@ -150,7 +150,7 @@ TEST_F(QuantApi, OnlyQuantizersThatNeedWeightsAskForThem) {
         if (!required || !format->quantize) continue;
         EXPECT_EQ(quantize(format->type, 0, 1, 256), 0u);
         EXPECT_EQ(take_error(),
-                  std::string("type ") + kTypes[t].name + " needs an importance matrix");
+                  std::string("type ") + tenon_types[t].name + " needs an importance matrix");
     }
 }
 

@@ -20,7 +20,7 @@ std::vector<float> cosine(float offset) {
 
 const quant::Format* find_by_name(const std::string& name) {
     for (int t = 0; t < GGML_TYPE_COUNT; ++t) {
-        if (name == kTypes[t].name) return quant::find_format(t);
+        if (name == tenon_types[t].name) return quant::find_format(t);
     }
     return nullptr;
 }

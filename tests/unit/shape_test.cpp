@@ -17,8 +17,8 @@ ggml_tensor make(ggml_type type, std::initializer_list<int64_t> ne) {
     t.type = type;
     std::fill_n(t.ne, 4, 1);
     std::copy(ne.begin(), ne.end(), t.ne);
-    t.nb[0] = kTypes[type].bytes;
-    t.nb[1] = t.nb[0] * static_cast<size_t>(t.ne[0] / kTypes[type].block);
+    t.nb[0] = tenon_types[type].bytes;
+    t.nb[1] = t.nb[0] * static_cast<size_t>(t.ne[0] / tenon_types[type].block);
     t.nb[2] = t.nb[1] * static_cast<size_t>(t.ne[1]);
     t.nb[3] = t.nb[2] * static_cast<size_t>(t.ne[2]);
     return t;
@@ -41,7 +41,7 @@ void for_each_block(const ggml_tensor& t, F f) {
     for (int64_t i3 = 0; i3 < t.ne[3]; ++i3) {
         for (int64_t i2 = 0; i2 < t.ne[2]; ++i2) {
             for (int64_t i1 = 0; i1 < t.ne[1]; ++i1) {
-                for (int64_t i0 = 0; i0 < t.ne[0] / kTypes[t.type].block; ++i0) {
+                for (int64_t i0 = 0; i0 < t.ne[0] / tenon_types[t.type].block; ++i0) {
                     f(index++,
                       static_cast<size_t>(i0) * t.nb[0] + static_cast<size_t>(i1) * t.nb[1] +
                           static_cast<size_t>(i2) * t.nb[2] + static_cast<size_t>(i3) * t.nb[3]);
@@ -57,18 +57,19 @@ TEST(Shape, ContiguityMeansThatElementsFollowEachOther) {
     for (int i = 0; i < 20000; ++i) {
         const auto extent = [&] { return static_cast<int64_t>(1 + random() % 3); };
         const ggml_type type = i % 2 ? GGML_TYPE_F32 : GGML_TYPE_Q4_0;
-        ggml_tensor t = make(type, {extent() * kTypes[type].block, extent(), extent(), extent()});
+        ggml_tensor t =
+            make(type, {extent() * tenon_types[type].block, extent(), extent(), extent()});
         // The distance of blocks in a row is not free.
         const size_t lowest = type == GGML_TYPE_F32 ? 0 : 1;
-        if (random() % 2) t.nb[lowest + random() % 3] += kTypes[type].bytes * (random() % 3);
+        if (random() % 2) t.nb[lowest + random() % 3] += tenon_types[type].bytes * (random() % 3);
         if (random() % 3 == 0 && type == GGML_TYPE_F32) t = permute(t, 1, 0, 2, 3);
         if (random() % 3 == 0) t = permute(t, 0, 2, 1, 3);
 
         bool in_sequence = true;
         size_t end = 0;
         for_each_block(t, [&](int64_t index, size_t offset) {
-            in_sequence &= offset == static_cast<size_t>(index) * kTypes[type].bytes;
-            end = std::max(end, offset + kTypes[type].bytes);
+            in_sequence &= offset == static_cast<size_t>(index) * tenon_types[type].bytes;
+            end = std::max(end, offset + tenon_types[type].bytes);
         });
         ASSERT_EQ(ggml_is_contiguous(&t), in_sequence);
         ASSERT_EQ(nbytes(t), end);

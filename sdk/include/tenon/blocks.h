@@ -1,22 +1,24 @@
 /* tenon/blocks.h - the bytes of one block of every quantised tensor type, header-only.
  * Rows are whole blocks back to back; every field is little-endian. Fields named d, m, s, dmin are
- * IEEE binary16 as bits unless they say otherwise. How bytes become values: core/quant. */
+ * IEEE binary16 as bits unless they say otherwise. How many bytes and elements a block has stands
+ * in tenon/types.h, how bytes become values in sdk/quant. */
 #ifndef TENON_BLOCKS_H
 #define TENON_BLOCKS_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "tenon/types.h"
 
 /* elements per block */
 enum {
-    TENON_QK_Q1_0 = 128,
-    TENON_QK_Q2_0 = 64,
-    TENON_QK_LEGACY = 32, /* q4_0 q4_1 q5_0 q5_1 q8_0 q8_1 */
-    TENON_QK_IQ4_NL = 32,
-    TENON_QK_MXFP4 = 32,
-    TENON_QK_NVFP4 = 64,
-    TENON_QK_NVFP4_SUB = 16, /* elements per scale of nvfp4 */
-    TENON_QK_K = 256         /* q2_K … q8_K, tq1_0, tq2_0, iq1 … iq3, iq4_xs */
+    TENON_QK_Q1_0 = TENON_BLOCK_Q1_0,
+    TENON_QK_Q2_0 = TENON_BLOCK_Q2_0,
+    TENON_QK_LEGACY = TENON_BLOCK_Q4_0, /* q4_0 q4_1 q5_0 q5_1 q8_0 q8_1 */
+    TENON_QK_IQ4_NL = TENON_BLOCK_IQ4_NL,
+    TENON_QK_MXFP4 = TENON_BLOCK_MXFP4,
+    TENON_QK_NVFP4 = TENON_BLOCK_NVFP4,
+    TENON_QK_NVFP4_SUB = 16,      /* elements per scale of nvfp4 */
+    TENON_QK_K = TENON_BLOCK_Q2_K /* q2_K … q8_K, tq1_0, tq2_0, iq1 … iq3, iq4_xs */
 };
 
 /* ---- one scale per block --------------------------------------------------------------------- */
@@ -195,44 +197,51 @@ typedef struct tenon_block_iq4_xs {
 
 /* ---- the sizes are the format ---------------------------------------------------------------- */
 
+/* BLOCK(id of the type in tenon/types.h, struct, elements that its arrays are made for, alignment)
+ */
+/* clang-format off */
+#define TENON_BLOCK_STRUCTS(BLOCK)                                                                \
+    BLOCK(Q1_0,    tenon_block_q1_0,    TENON_QK_Q1_0,   2)                                       \
+    BLOCK(Q2_0,    tenon_block_q2_0,    TENON_QK_Q2_0,   2)                                       \
+    BLOCK(Q4_0,    tenon_block_q4_0,    TENON_QK_LEGACY, 2)                                       \
+    BLOCK(Q4_1,    tenon_block_q4_1,    TENON_QK_LEGACY, 2)                                       \
+    BLOCK(Q5_0,    tenon_block_q5_0,    TENON_QK_LEGACY, 2)                                       \
+    BLOCK(Q5_1,    tenon_block_q5_1,    TENON_QK_LEGACY, 2)                                       \
+    BLOCK(Q8_0,    tenon_block_q8_0,    TENON_QK_LEGACY, 2)                                       \
+    BLOCK(Q8_1,    tenon_block_q8_1,    TENON_QK_LEGACY, 2)                                       \
+    BLOCK(MXFP4,   tenon_block_mxfp4,   TENON_QK_MXFP4,  1)                                       \
+    BLOCK(NVFP4,   tenon_block_nvfp4,   TENON_QK_NVFP4,  1)                                       \
+    BLOCK(TQ1_0,   tenon_block_tq1_0,   TENON_QK_K,      2)                                       \
+    BLOCK(TQ2_0,   tenon_block_tq2_0,   TENON_QK_K,      2)                                       \
+    BLOCK(Q2_K,    tenon_block_q2_K,    TENON_QK_K,      2)                                       \
+    BLOCK(Q3_K,    tenon_block_q3_K,    TENON_QK_K,      2)                                       \
+    BLOCK(Q4_K,    tenon_block_q4_K,    TENON_QK_K,      2)                                       \
+    BLOCK(Q5_K,    tenon_block_q5_K,    TENON_QK_K,      2)                                       \
+    BLOCK(Q6_K,    tenon_block_q6_K,    TENON_QK_K,      2)                                       \
+    BLOCK(Q8_K,    tenon_block_q8_K,    TENON_QK_K,      4)                                       \
+    BLOCK(IQ2_XXS, tenon_block_iq2_xxs, TENON_QK_K,      2)                                       \
+    BLOCK(IQ2_XS,  tenon_block_iq2_xs,  TENON_QK_K,      2)                                       \
+    BLOCK(IQ2_S,   tenon_block_iq2_s,   TENON_QK_K,      2)                                       \
+    BLOCK(IQ3_XXS, tenon_block_iq3_xxs, TENON_QK_K,      2)                                       \
+    BLOCK(IQ3_S,   tenon_block_iq3_s,   TENON_QK_K,      2)                                       \
+    BLOCK(IQ1_S,   tenon_block_iq1_s,   TENON_QK_K,      2)                                       \
+    BLOCK(IQ1_M,   tenon_block_iq1_m,   TENON_QK_K,      2)                                       \
+    BLOCK(IQ4_NL,  tenon_block_iq4_nl,  TENON_QK_IQ4_NL, 2)                                       \
+    BLOCK(IQ4_XS,  tenon_block_iq4_xs,  TENON_QK_K,      2)
+/* clang-format on */
+
 #ifdef __cplusplus
-#define TENON_BLOCK_IS(block, bytes, align)                              \
-    static_assert(sizeof(block) == (bytes) && alignof(block) == (align), \
-                  #block " must have the bytes of the format")
+#define TENON_ALIGN_OF(type) alignof(type)
 #else
-#define TENON_BLOCK_IS(block, bytes, align)                                \
-    _Static_assert(sizeof(block) == (bytes) && _Alignof(block) == (align), \
-                   #block " must have the bytes of the format")
+#define TENON_ALIGN_OF(type) _Alignof(type)
 #endif
-
-TENON_BLOCK_IS(tenon_block_q1_0, 18, 2);
-TENON_BLOCK_IS(tenon_block_q2_0, 18, 2);
-TENON_BLOCK_IS(tenon_block_q4_0, 18, 2);
-TENON_BLOCK_IS(tenon_block_q4_1, 20, 2);
-TENON_BLOCK_IS(tenon_block_q5_0, 22, 2);
-TENON_BLOCK_IS(tenon_block_q5_1, 24, 2);
-TENON_BLOCK_IS(tenon_block_q8_0, 34, 2);
-TENON_BLOCK_IS(tenon_block_q8_1, 36, 2);
-TENON_BLOCK_IS(tenon_block_mxfp4, 17, 1);
-TENON_BLOCK_IS(tenon_block_nvfp4, 36, 1);
-TENON_BLOCK_IS(tenon_block_tq1_0, 54, 2);
-TENON_BLOCK_IS(tenon_block_tq2_0, 66, 2);
-TENON_BLOCK_IS(tenon_block_q2_K, 84, 2);
-TENON_BLOCK_IS(tenon_block_q3_K, 110, 2);
-TENON_BLOCK_IS(tenon_block_q4_K, 144, 2);
-TENON_BLOCK_IS(tenon_block_q5_K, 176, 2);
-TENON_BLOCK_IS(tenon_block_q6_K, 210, 2);
-TENON_BLOCK_IS(tenon_block_q8_K, 292, 4);
-TENON_BLOCK_IS(tenon_block_iq2_xxs, 66, 2);
-TENON_BLOCK_IS(tenon_block_iq2_xs, 74, 2);
-TENON_BLOCK_IS(tenon_block_iq2_s, 82, 2);
-TENON_BLOCK_IS(tenon_block_iq3_xxs, 98, 2);
-TENON_BLOCK_IS(tenon_block_iq3_s, 110, 2);
-TENON_BLOCK_IS(tenon_block_iq1_s, 50, 2);
-TENON_BLOCK_IS(tenon_block_iq1_m, 56, 2);
-TENON_BLOCK_IS(tenon_block_iq4_nl, 18, 2);
-TENON_BLOCK_IS(tenon_block_iq4_xs, 136, 2);
-
-#undef TENON_BLOCK_IS
+#define TENON_CHECK_BLOCK(id, block, elems, align)                                                \
+    TENON_STATIC_ASSERT(sizeof(block) == TENON_BYTES_##id, #block ": not the bytes of its type"); \
+    TENON_STATIC_ASSERT((int)(elems) == (int)TENON_BLOCK_##id,                                    \
+                        #block ": not the elements of its type");                                 \
+    TENON_STATIC_ASSERT(TENON_ALIGN_OF(block) == (align), #block ": not the alignment of files");
+TENON_BLOCK_STRUCTS(TENON_CHECK_BLOCK)
+#undef TENON_CHECK_BLOCK
+#undef TENON_ALIGN_OF
 
 #endif /* TENON_BLOCKS_H */

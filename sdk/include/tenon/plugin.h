@@ -18,12 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "ggml.h" /* types only: struct ggml_tensor, enums. No function of it may be called. */
+#include "tenon/static_assert.h"
 
 #ifdef __cplusplus
 extern "C" {
-#define TENON_STATIC_ASSERT(c, m) static_assert(c, m)
-#else
-#define TENON_STATIC_ASSERT(c, m) _Static_assert(c, m)
 #endif
 
 #if defined(__GNUC__)
