@@ -41,12 +41,14 @@ std::set<std::string> symbols(const std::string& file, const std::string& which)
     return names;
 }
 
-std::vector<std::string> plugins() {
+std::vector<std::string> parts(const char* list) {
     std::vector<std::string> files;
-    std::stringstream list(TENON_PLUGIN_FILES);
-    for (std::string file; std::getline(list, file, ':');) files.push_back(file);
+    std::stringstream items(list);
+    for (std::string file; std::getline(items, file, ':');) files.push_back(file);
     return files;
 }
+
+std::vector<std::string> plugins() { return parts(TENON_PLUGIN_FILES); }
 
 std::string read(const std::string& path) {
     std::ifstream file(path);
@@ -116,6 +118,24 @@ TEST(Plugin, HasNoExecutableStackAndNoUniqueSymbols) {
             EXPECT_EQ(line.find(" u "), std::string::npos) << file << ": " << line;
         }
     }
+}
+
+// The linker keeps one copy of an inline function: of a level's it must be no other's.
+TEST(Level, DefinesFunctionsInItsOwnNamespaceOnly) {
+    size_t n = 0;
+    for (const std::string& item : parts(TENON_LEVEL_OBJECTS)) {
+        const size_t equals = item.find('=');
+        const std::string scope = "tenon::cpu::" + item.substr(0, equals) + "::";
+        const std::string command =
+            std::string(TENON_NM) + " -C --defined-only '" + item.substr(equals + 1) + "'";
+        for (const std::string& line : lines_of(command)) {
+            std::smatch match;
+            if (!std::regex_match(line, match, std::regex("[0-9a-f]+ [TW] (.*)"))) continue;
+            ++n;
+            EXPECT_NE(match[1].str().find(scope), std::string::npos) << item << ": " << line;
+        }
+    }
+    EXPECT_GT(n, 0u);
 }
 
 TEST(Library, DefinesEveryFunctionItsHeadersDeclare) {

@@ -6,7 +6,7 @@
 #include "plugins/cpu/dot/panels_tile.h"
 #include "plugins/cpu/dot/types.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 namespace {
 
 using simd::bf16x2;
@@ -96,4 +96,4 @@ constexpr DotType kBf16 = {GGML_TYPE_BF16,
 
 const DotType* find_bfloat_dot(ggml_type type) { return type == GGML_TYPE_BF16 ? &kBf16 : nullptr; }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -3,7 +3,7 @@
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/simd/simd.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 namespace {
 
 template <ggml_type type>
@@ -56,4 +56,4 @@ const DotType* find_block_dot(ggml_type type) {
     return kIndex.at[type] < 0 ? nullptr : &kDotTypes[kIndex.at[type]];
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

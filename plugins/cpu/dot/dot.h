@@ -7,15 +7,9 @@
 
 #include "ggml-cpu.h"
 #include "ggml.h"
+#include "plugins/cpu/level.h"
 
-namespace tenon::cpu {
-
-// Activation rows as a weight type wants them.
-enum class Operand : uint8_t {
-    kF32,   // n floats
-    kBf16,  // n ggml_bf16_t: partner_tile of bf16
-    kQ8,    // see Q8Row
-};
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 // A row of n elements (a multiple of 32) in signed bytes: codes, then a scale and a scaled sum per
 // block of 32. The one 8-bit format all quantised weights meet.
@@ -33,6 +27,18 @@ struct Q8Row {
         return {codes, scales, scales + n / 32};
     }
 };
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL
+
+namespace tenon::cpu {
+
+// Activation rows as a weight type wants them.
+enum class Operand : uint8_t {
+    kF32,   // n floats
+    kBf16,  // n ggml_bf16_t: partner_tile of bf16
+    kQ8,    // see Q8Row
+};
+
+// Rows of the one 8-bit format that all quantised weights meet: Q8Row.
 void quantize_q8_row(const float* src, void* q8_row, int64_t n);
 // A row of type Q8_0, Q8_1 or Q8_K. False: another type.
 bool repack_q8_row(ggml_type type, const void* src, void* q8_row, int64_t n);

@@ -3,7 +3,7 @@
 #include "plugins/cpu/dot/float_tile.h"
 #include "plugins/cpu/dot/types.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 namespace {
 
 template <class A>
@@ -31,4 +31,4 @@ const DotType* find_float_dot(ggml_type type) {
     return type == GGML_TYPE_F32 ? &kF32 : type == GGML_TYPE_F16 ? &kF16 : nullptr;
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -4,7 +4,7 @@
 #include "plugins/cpu/dot/tiling.h"
 #include "plugins/cpu/simd/simd.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 // Vectors run along k; one horizontal sum per output at the end.
 template <class A, class B>
@@ -64,4 +64,4 @@ struct FloatTile {
     }
 };
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -6,7 +6,7 @@
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/dot/unpacked.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 // Twice the value of a code (e2m1); scales are halved in return.
 static constexpr int8_t kDoubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
@@ -40,4 +40,4 @@ struct Layout<GGML_TYPE_NVFP4> : LayoutOf<tenon_block_nvfp4, tenon_block_q8_0, T
 
 template struct UnpackedDot<GGML_TYPE_NVFP4>;
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -4,7 +4,7 @@
 #include "plugins/cpu/dot/unpacked.h"
 #include "sdk/quant/iq_grids.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 using simd::i8x32;
 
@@ -199,4 +199,4 @@ template struct UnpackedDot<GGML_TYPE_IQ3_XXS>;
 template struct UnpackedDot<GGML_TYPE_IQ3_S>;
 template struct UnpackedDot<GGML_TYPE_IQ4_XS>;
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -3,7 +3,7 @@
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/dot/unpacked.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 using simd::bit_or;
 using simd::field;
@@ -136,4 +136,4 @@ template struct UnpackedDot<GGML_TYPE_Q4_K>;
 template struct UnpackedDot<GGML_TYPE_Q5_K>;
 template struct UnpackedDot<GGML_TYPE_Q6_K>;
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -5,22 +5,16 @@
 
 #include "plugins/cpu/dot/levels.h"
 
-namespace tenon::cpu_bf16 {
-struct DotType;  // cpu::DotType under its name there
-const DotType* find_bfloat_dot(ggml_type type);
-}  // namespace tenon::cpu_bf16
-
-namespace tenon::cpu_i8mm {
-struct DotType;
-const DotType* find_block_dot(ggml_type type);
-}  // namespace tenon::cpu_i8mm
-
-namespace tenon::cpu_dotprod {
-struct DotType;
-const DotType* find_block_dot(ggml_type type);
-}  // namespace tenon::cpu_dotprod
-
 namespace tenon::cpu {
+namespace bf16 {
+const DotType* find_bfloat_dot(ggml_type type);
+}
+namespace i8mm {
+const DotType* find_block_dot(ggml_type type);
+}
+namespace dotprod {
+const DotType* find_block_dot(ggml_type type);
+}
 namespace {
 
 // Positions in the kernel's words of capabilities; part of its interface.
@@ -31,20 +25,10 @@ bool has_dotprod() { return getauxval(AT_HWCAP) & kDotprod; }
 bool has_i8mm() { return has_dotprod() && (getauxval(AT_HWCAP2) & kI8mm); }
 bool has_bf16() { return getauxval(AT_HWCAP2) & kBf16; }
 
-const DotType* find_dotprod(ggml_type type) {
-    return reinterpret_cast<const DotType*>(cpu_dotprod::find_block_dot(type));
-}
-const DotType* find_i8mm(ggml_type type) {
-    return reinterpret_cast<const DotType*>(cpu_i8mm::find_block_dot(type));
-}
-const DotType* find_bf16(ggml_type type) {
-    return reinterpret_cast<const DotType*>(cpu_bf16::find_bfloat_dot(type));
-}
-
 constexpr DotLevel kLevels[] = {
-    {{"bf16", nullptr}, "BF16", has_bf16, find_bf16},
-    {{"i8mm", "dotprod"}, "MATMUL_INT8", has_i8mm, find_i8mm},
-    {{"dotprod", nullptr}, "DOTPROD", has_dotprod, find_dotprod},
+    {{"bf16", nullptr}, "BF16", has_bf16, bf16::find_bfloat_dot},
+    {{"i8mm", "dotprod"}, "MATMUL_INT8", has_i8mm, i8mm::find_block_dot},
+    {{"dotprod", nullptr}, "DOTPROD", has_dotprod, dotprod::find_block_dot},
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "plugins/cpu/dot/panels_tile.h"
 #include "sdk/quant/quant.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 namespace {
 
 using simd::f32;
@@ -126,4 +126,4 @@ void multiply(const float* band, int64_t n_rows, const float* strip, int64_t n_c
     multiply_panels<Floats>(band, n_rows, strip, n_cols, depth, dst, add);
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -7,7 +7,7 @@
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/simd/simd.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 constexpr int64_t kPanelRows = 2 * simd::f32::lanes;  // rows of a panel, one register tile
 constexpr int64_t kBandRows = 4 * kPanelRows;         // panels that one strip meets in a go
@@ -36,4 +36,4 @@ void pack_pairs_band(const char* weights, size_t row_stride, int64_t n_rows, int
 void multiply(const float* band, int64_t n_rows, const float* strip, int64_t n_cols, int64_t depth,
               float* const* dst, bool add);
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

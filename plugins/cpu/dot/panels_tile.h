@@ -6,7 +6,7 @@
 #include "plugins/cpu/dot/panels.h"
 #include "plugins/cpu/simd/simd.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 // One register tile: two vectors of rows x kStripCols columns.
 template <class Product, bool kAdd>
@@ -67,4 +67,4 @@ void multiply_panels(const float* band, int64_t n_rows, const float* strip, int6
     }
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -12,7 +12,7 @@
 #include "plugins/cpu/simd/simd.h"
 #include "tenon/blocks.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 namespace {
 
 using simd::f32x4;
@@ -161,8 +161,8 @@ struct Q8Tile {
     }
 };
 
-// The same, two rows with two columns at a time (simd/row_pairs.h). What is missing to make pairs
-// is a repetition of the last.
+// The same, two rows with two columns at a time (simd/row_pairs_fallback.h). What is missing to
+// make pairs is a repetition of the last.
 template <class B>
 struct Q8PairTile {
     static constexpr int kRows = 4;
@@ -269,4 +269,4 @@ template void vec_dot_q8<GGML_TYPE_IQ4_NL>(int, float*, size_t, const void*, siz
 template void vec_dot_q8<GGML_TYPE_MXFP4>(int, float*, size_t, const void*, size_t, const void*,
                                           size_t, int);
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

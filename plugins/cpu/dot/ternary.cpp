@@ -3,7 +3,7 @@
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/dot/unpacked.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 using simd::field;
 using simd::i8x32;
@@ -88,4 +88,4 @@ template struct UnpackedDot<GGML_TYPE_Q2_0>;
 template struct UnpackedDot<GGML_TYPE_TQ1_0>;
 template struct UnpackedDot<GGML_TYPE_TQ2_0>;
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -4,7 +4,7 @@
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/simd/simd.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 // Asks for weights before they are read. Rows are read side by side, each too short for the
 // processor to learn where reading goes on: without this, tiles of few columns wait for memory most
@@ -57,4 +57,4 @@ void tile_all(const Tile& tile) {
     for (; row < tile.n_rows; ++row) tile_columns<Small, 1>(tile, row);
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

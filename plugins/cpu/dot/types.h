@@ -3,7 +3,7 @@
 
 #include "plugins/cpu/dot/dot.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 // Rows of the table per family; NULL: another type. float.cpp has f32 and f16, bfloat.cpp bf16,
 // blocks.cpp the quantised types.
@@ -26,4 +26,4 @@ struct UnpackedDot {
                         size_t by, int nrc);
 };
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -10,7 +10,7 @@
 #include "plugins/cpu/dot/unpacked_lanes.h"
 #include "plugins/cpu/dot/unpacked_pairs.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 namespace unpacked {
 
@@ -115,4 +115,4 @@ void UnpackedDot<type>::vec_dot(int n, float* s, size_t, const void* x, size_t, 
     *s = simd::sum(acc[0][0]);
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

@@ -8,7 +8,7 @@
 #include "plugins/cpu/simd/simd.h"
 #include "tenon/blocks.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 // Where a block, or several that follow each other, is unpacked to: element i is
 // codes[i]*scales[i/per_scale], plus minima where the type has them, one per scale.
@@ -93,4 +93,4 @@ constexpr int kMaxCols = 16;  // that meet one unpacking
 
 }  // namespace unpacked
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

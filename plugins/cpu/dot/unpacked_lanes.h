@@ -4,7 +4,7 @@
 
 #include "plugins/cpu/dot/unpacked_block.h"
 
-namespace tenon::cpu::unpacked {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::unpacked {
 
 using simd::f32x8;
 using simd::i32x8;
@@ -100,4 +100,4 @@ struct LaneColumns {
     }
 };
 
-}  // namespace tenon::cpu::unpacked
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::unpacked

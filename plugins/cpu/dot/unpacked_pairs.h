@@ -4,7 +4,7 @@
 
 #include "plugins/cpu/dot/unpacked_block.h"
 
-namespace tenon::cpu::unpacked {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::unpacked {
 
 using simd::f32x4;
 using simd::i8x32x2;
@@ -100,4 +100,4 @@ struct PairColumns {
     }
 };
 
-}  // namespace tenon::cpu::unpacked
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::unpacked

@@ -108,8 +108,7 @@ bool is_transposed_copy(const ggml_tensor& src, const ggml_tensor& dst) {
            src.ne[0] >= 8 && src.ne[1] >= 8;
 }
 
-// ---- different types: through f32
-// -----------------------------------------------------------------
+// ---- different types: through f32 ---------------------------------------------------------------
 
 // n values of src from element k on, as f32. Source elements are single values.
 void read_values(const ggml_tensor& src, int64_t k, int64_t n, float* out) {

@@ -3,7 +3,7 @@
 
 #include "plugins/cpu/simd/avx2_words.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 // Measured, rows of 4096 elements; of the quantised types the middle one.
 constexpr PanelsFrom kPanelsFrom = {.f32 = 12, .f16 = 20, .bf16 = 20, .blocks = 72, .minima = 40};
@@ -17,7 +17,7 @@ inline i32x8 dot_unsigned(i8x32 w, i8x32 y) {
     return {_mm256_madd_epi16(_mm256_maddubs_epi16(w.v, y.v), _mm256_set1_epi16(1))};
 }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd
 
-#include "plugins/cpu/simd/bf16_pairs.h"
-#include "plugins/cpu/simd/row_pairs.h"
+#include "plugins/cpu/simd/bf16_pairs_fallback.h"
+#include "plugins/cpu/simd/row_pairs_fallback.h"

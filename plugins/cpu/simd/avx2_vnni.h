@@ -3,7 +3,7 @@
 
 #include "plugins/cpu/simd/avx2_words.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 // Measured, rows of 4096 elements; of the quantised types the middle one.
 constexpr PanelsFrom kPanelsFrom = {
@@ -16,7 +16,7 @@ inline i32x8 dot(i8x32 w, i8x32 y) {
     return dot_unsigned({_mm256_abs_epi8(w.v)}, {_mm256_sign_epi8(y.v, w.v)});
 }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd
 
-#include "plugins/cpu/simd/bf16_pairs.h"
-#include "plugins/cpu/simd/row_pairs.h"
+#include "plugins/cpu/simd/bf16_pairs_fallback.h"
+#include "plugins/cpu/simd/row_pairs_fallback.h"

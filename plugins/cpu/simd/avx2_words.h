@@ -10,7 +10,7 @@
 #include "plugins/cpu/simd/half.h"
 #include "plugins/cpu/simd/panels_from.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 struct f32 {
     __m256 v;
@@ -288,4 +288,4 @@ inline f32x8 to_float(i32x8 a) { return {_mm256_cvtepi32_ps(a.v)}; }
     _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd

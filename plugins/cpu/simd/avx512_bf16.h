@@ -3,7 +3,7 @@
 
 #include "plugins/cpu/simd/avx512_words.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 // Measured, rows of 4096 elements; of the quantised types the middle one.
 constexpr PanelsFrom kPanelsFrom = {.f32 = 18, .f16 = 60, .bf16 = 32, .blocks = 36, .minima = 18};
@@ -24,6 +24,6 @@ inline bf16x2 splat_pair(const ggml_bf16_t* p) {
 // Takes subnormal numbers for zero, makes none, and rounds to nearest even whatever the mode.
 inline f32 dot(bf16x2 a, bf16x2 b, f32 acc) { return {_mm512_dpbf16_ps(acc.v, a.v, b.v)}; }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd
 
-#include "plugins/cpu/simd/row_pairs.h"
+#include "plugins/cpu/simd/row_pairs_fallback.h"

@@ -10,7 +10,7 @@
 #include "plugins/cpu/simd/half.h"
 #include "plugins/cpu/simd/panels_from.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 struct f32 {
     __m512 v;
@@ -280,4 +280,4 @@ inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) { return {_mm256_fmadd_ps(a.v, b.v, 
     _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd

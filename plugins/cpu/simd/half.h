@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include "ggml.h"
+#include "plugins/cpu/level.h"
 
-namespace tenon::cpu {
+namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 // f16 -> f32 is exact; a NaN becomes quiet and keeps its payload.
 inline float half_to_float(uint16_t h) {
@@ -49,4 +50,4 @@ inline ggml_bf16_t float_to_bfloat(float x) {
     return {static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL

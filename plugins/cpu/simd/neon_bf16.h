@@ -3,11 +3,10 @@
 
 #include "plugins/cpu/simd/neon_words.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 // Estimated from the number of instructions.
-constexpr PanelsFrom kPanelsFrom = {
-    .f32 = 24, .f16 = 24, .bf16 = 24, .blocks = 24, .minima = 24};
+constexpr PanelsFrom kPanelsFrom = {.f32 = 24, .f16 = 24, .bf16 = 24, .blocks = 24, .minima = 24};
 
 constexpr bool kBf16Dot = true;
 
@@ -25,4 +24,4 @@ inline bf16x2 splat_pair(const ggml_bf16_t* p) {
 // Processors may take subnormal numbers for zero.
 inline f32 dot(bf16x2 a, bf16x2 b, f32 acc) { return {vbfdotq_f32(acc.v, a.v, b.v)}; }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd

@@ -3,9 +3,9 @@
 
 #include "plugins/cpu/simd/neon_dotprod_words.h"
 
-#include "plugins/cpu/simd/bf16_pairs.h"
+#include "plugins/cpu/simd/bf16_pairs_fallback.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 constexpr bool kRowPairs = true;
 // Estimated from the number of instructions.
@@ -48,4 +48,4 @@ inline f32x4 mul(f32x4 a, f32x4 b) { return {vmulq_f32(a.v, b.v)}; }
 inline f32x4 fma(f32x4 a, f32x4 b, f32x4 c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
 inline void store4(float* p, f32x4 a) { vst1q_f32(p, a.v); }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd

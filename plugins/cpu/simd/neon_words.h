@@ -10,7 +10,7 @@
 #include "plugins/cpu/simd/half.h"
 #include "plugins/cpu/simd/panels_from.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 struct f32 {
     float32x4_t v;
@@ -288,4 +288,4 @@ inline f32x8 fma(f32x8 a, f32x8 b, f32x8 c) {
 // Always inline: gcc drops calls of functions that do nothing but prefetch.
 [[gnu::always_inline]] inline void prefetch(const void* p) { __builtin_prefetch(p); }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd

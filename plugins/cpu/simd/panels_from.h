@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
-namespace tenon::cpu::simd {
+#include "plugins/cpu/level.h"
+
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 constexpr int64_t kNeverPanels = INT64_MAX;
 
@@ -14,4 +16,4 @@ struct PanelsFrom {  // per type of the weights
     int64_t minima;  // q4_1 and q5_1, whose tiles add minima one by one
 };
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd

@@ -9,7 +9,7 @@
 #include "plugins/cpu/simd/half.h"
 #include "plugins/cpu/simd/panels_from.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 typedef float v4f __attribute__((vector_size(16)));
 typedef int32_t v4i __attribute__((vector_size(16)));
@@ -366,7 +366,7 @@ inline int32_t store_i8(int8_t* p, const float* x, float scale) {
 // Always inline: gcc drops calls of functions that do nothing but prefetch.
 [[gnu::always_inline]] inline void prefetch(const void* p) { __builtin_prefetch(p); }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd
 
-#include "plugins/cpu/simd/bf16_pairs.h"
-#include "plugins/cpu/simd/row_pairs.h"
+#include "plugins/cpu/simd/bf16_pairs_fallback.h"
+#include "plugins/cpu/simd/row_pairs_fallback.h"

@@ -17,7 +17,7 @@
 // registers.
 #define TENON_UNROLL _Pragma("GCC unroll 16")
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 inline f32 operator+(f32 a, f32 b) { return add(a, b); }
 inline f32 operator-(f32 a, f32 b) { return sub(a, b); }
@@ -25,8 +25,7 @@ inline f32 operator*(f32 a, f32 b) { return mul(a, b); }
 inline f32 operator/(f32 a, f32 b) { return div(a, b); }
 inline f32 operator-(f32 a) { return neg(a); }
 
-// ---- single values (of halves: words of the ISA header)
-// ----------------------------------------------------------------
+// ---- single values (of halves: words of the ISA header) -----------------------------------------
 
 inline float to_f32(float x) { return x; }
 inline float to_f32(ggml_bf16_t x) { return bfloat_to_float(x); }
@@ -166,4 +165,4 @@ float dot(const A* a, const B* b, int64_t n) {
     return sum(add(add(acc[0], acc[1]), add(acc[2], acc[3])));
 }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd

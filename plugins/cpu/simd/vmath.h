@@ -8,7 +8,7 @@
 
 #include "plugins/cpu/simd/simd.h"
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 namespace detail {
 // x = n ln2 + r with |r| <= ln2/2; ln2 in two parts, the first short enough for n*hi to be exact.
@@ -207,4 +207,4 @@ inline f32 softplus(f32 x) {  // ln(1 + e^x), x itself beyond 20
     return select(less(splat(20.0f), x), x, log1p_positive(exp(x)));
 }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd

@@ -1,8 +1,8 @@
-// Products of two rows of bytes with two others where no instruction makes them, over words that
-// every header has. Included at the end of such headers.
+// The fallback: products of two rows of bytes with two others where no instruction makes them, over
+// words that every header has. Included at the end of such headers.
 #pragma once
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 // Whether products of two rows with two are faster than of one with one: tiles are made of them.
 constexpr bool kRowPairs = false;
@@ -48,4 +48,4 @@ inline f32x4 fma(f32x4 a, f32x4 b, f32x4 c) {  // one rounding or two
 }
 inline void store4(float* p, f32x4 a) { std::memcpy(p, a.v, sizeof a.v); }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd

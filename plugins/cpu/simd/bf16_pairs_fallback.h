@@ -1,11 +1,11 @@
-// Products of pairs of bf16 where no instruction makes them, over words that every header has.
-// Included at the end of such headers.
+// The fallback: products of pairs of bf16 where no instruction makes them, over words that every
+// header has. Included at the end of such headers.
 //
 // A vector of bits holds two bf16 a lane: neighbours, the first in the low half. Widening each is
 // one operation, where widening a run of halves takes two.
 #pragma once
 
-namespace tenon::cpu::simd {
+namespace tenon::cpu::inline TENON_CPU_LEVEL::simd {
 
 constexpr bool kBf16Dot = false;  // whether `dot` is an instruction
 
@@ -31,4 +31,4 @@ inline f32 dot(bf16x2 a, bf16x2 b, f32 acc) {
     return fma(from_bits(bit_and(a.v, upper)), from_bits(bit_and(b.v, upper)), acc);
 }
 
-}  // namespace tenon::cpu::simd
+}  // namespace tenon::cpu::inline TENON_CPU_LEVEL::simd
