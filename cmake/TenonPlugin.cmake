@@ -21,7 +21,8 @@ endif()
 function(tenon_add_plugin name)
   cmake_parse_arguments(arg "" "SIMD;COMPONENT;OUTPUT_DIRECTORY" "SOURCES;KERNELS;BASELINE;OPTIONS" ${ARGN})
   set(target tenon-${name})
-  set(compile_flags -fno-gnu-unique)
+  # Unique symbols would keep a plugin in the process for ever; only GCC makes such.
+  set(compile_flags $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
 
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE tenon_options)

@@ -15,8 +15,7 @@ using namespace tenon;
 
 extern "C" {
 
-// ---- ggml-backend.h
-// ------------------------------------------------------------------------------
+// ---- ggml-backend.h -----------------------------------------------------------------------------
 
 ggml_backend_reg_t ggml_backend_load(const char* path) {
     return guard<ggml_backend_reg_t>(nullptr, [&] { return load_file(path); });
@@ -39,8 +38,7 @@ void ggml_backend_load_all_from_path(const char* dir_path) {
     guard_void([&] { load_all(dir_path); });
 }
 
-// ---- tenon.h
-// -------------------------------------------------------------------------------------
+// ---- tenon.h ------------------------------------------------------------------------------------
 
 tenon_status tenon_plugin_load(const char* path, ggml_backend_reg_t* out) {
     if (out) *out = nullptr;

@@ -42,8 +42,7 @@ struct SettingsFile {
 std::vector<Setting> all_settings();  // in effect, sorted by key
 std::vector<SettingsFile> settings_files();
 
-// ---- for tests: the same from given sources
-// ------------------------------------------------------
+// ---- for tests: the same from given sources -----------------------------------------------------
 
 struct SettingsSources {
     std::string system_file, user_file;                            // "" = there is none

@@ -19,14 +19,12 @@ public:
     explicit operator bool() const { return ok(); }
     const Error& error() const { return *error_; }
 
-    // ---- a source's type
-    // -------------------------------------------------------------------------
+    // ---- a source's type ------------------------------------------------------------------------
     Checks& type(int i, std::initializer_list<ggml_type> allowed);
     Checks& f32(std::initializer_list<int> sources);
     Checks& same_type(int i, int j);
 
-    // ---- a source's shape
-    // ------------------------------------------------------------------------
+    // ---- a source's shape -----------------------------------------------------------------------
     Checks& extent(int i, int dim, int64_t want);
     Checks& extents(int i, std::initializer_list<int64_t> want);  // from dimension 0 on
     Checks& same_extent(int i, int dim_i, int j, int dim_j);
@@ -39,8 +37,7 @@ public:
     Checks& elements(int i, int64_t want);                            // their number
     Checks& dims_at_most(int i, int n);  // 0: a scalar, 1: a vector …
 
-    // ---- a source's layout
-    // -----------------------------------------------------------------------
+    // ---- a source's layout ----------------------------------------------------------------------
     Checks& contiguous(std::initializer_list<int> sources);
     Checks& contiguous_1(int i);  // free row stride, dimensions 2 and 3 follow from it
     Checks& contiguous_rows(int i);
@@ -49,8 +46,7 @@ public:
     Checks& dense_matrices(int i);  // nb[0] dense, nb[1] follows from it
     Checks& not_transposed(int i);
 
-    // ---- a parameter
-    // -----------------------------------------------------------------------------
+    // ---- a parameter ----------------------------------------------------------------------------
     Checks& at_least(const char* what, int64_t value, int64_t least);
     Checks& between(const char* what, int64_t value, int64_t least, int64_t most);
 

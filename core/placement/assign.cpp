@@ -110,8 +110,7 @@ void Assignment::join_rings() {
     }
 }
 
-// ---- pass 1: what is given
-// -----------------------------------------------------------------------
+// ---- pass 1: what is given ----------------------------------------------------------------------
 
 Result<void> Assignment::anchor_all() {
     for (size_t i = 0; i < image_.items.size(); i++) {
@@ -171,8 +170,7 @@ bool Assignment::anchor_by_weights(int32_t at) {
     return false;
 }
 
-// ---- pass 2: neighbours
-// --------------------------------------------------------------------------
+// ---- pass 2: neighbours -------------------------------------------------------------------------
 
 void Assignment::spread() {
     for (const bool accelerators_only : {true, false}) {
@@ -199,8 +197,7 @@ void Assignment::sweep(bool down, bool accelerators_only) {
     }
 }
 
-// ---- pass 3: where the operands are
-// --------------------------------------------------------------
+// ---- pass 3: where the operands are -------------------------------------------------------------
 
 void Assignment::fix_up() {
     for (const int32_t at : image_.nodes) {
@@ -246,8 +243,7 @@ void Assignment::move_up(Item& x) {
     }
 }
 
-// ---- pass 4: the rest
-// ----------------------------------------------------------------------------
+// ---- pass 4: the rest ---------------------------------------------------------------------------
 
 Result<void> Assignment::leftovers() {
     for (size_t i = 0; i < image_.nodes.size(); i++) {
@@ -289,8 +285,7 @@ void Assignment::place_sources(size_t node, int b) {
     }
 }
 
-// ---- what pins and shared memory can make impossible
-// -----------------------------------------------
+// ---- what pins and shared memory can make impossible --------------------------------------------
 
 Result<void> Assignment::check() {
     for (const int32_t at : image_.nodes) {

@@ -134,8 +134,7 @@ void format_name(ggml_tensor& tensor, const char* fmt, ...) {
 
 using namespace tenon;
 
-// ---- creation
-// ------------------------------------------------------------------------------------
+// ---- creation -----------------------------------------------------------------------------------
 
 extern "C" ggml_tensor* ggml_new_tensor(ggml_context* ctx, ggml_type type, int n_dims,
                                         const int64_t* ne) {
@@ -179,8 +178,7 @@ extern "C" ggml_tensor* ggml_view_tensor(ggml_context* ctx, ggml_tensor* src) {
     });
 }
 
-// ---- names
-// ---------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 extern "C" const char* ggml_get_name(const ggml_tensor* tensor) {
     return tensor ? tensor->name : "";
@@ -206,8 +204,7 @@ extern "C" ggml_tensor* ggml_format_name(ggml_tensor* tensor, const char* fmt, .
     return ggml_set_name(tensor, name);
 }
 
-// ---- flags
-// ---------------------------------------------------------------------------------------
+// ---- flags --------------------------------------------------------------------------------------
 
 extern "C" void ggml_set_input(ggml_tensor* tensor) {
     if (tensor) tensor->flags |= GGML_TENSOR_FLAG_INPUT;
@@ -239,8 +236,7 @@ extern "C" void ggml_set_loss(ggml_tensor* tensor) {
     });
 }
 
-// ---- access
-// --------------------------------------------------------------------------------------
+// ---- access -------------------------------------------------------------------------------------
 
 extern "C" void* ggml_get_data(const ggml_tensor* tensor) {
     return tensor ? tensor->data : nullptr;

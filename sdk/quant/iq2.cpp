@@ -96,8 +96,7 @@ void encode_xxs(const Neighbours& neighbours, const float* x, const float* impor
     }
 }
 
-// ---- iq2_xs: per 8 elements 9 bits of index and 7 bits of signs
-// ----------------------------------
+// ---- iq2_xs: per 8 elements 9 bits of index and 7 bits of signs ---------------------------------
 
 void decode_xs(const tenon_block_iq2_xs& block, float* dst) {
     const float d = f16_to_f32(block.d);
@@ -117,8 +116,7 @@ void encode_xs(const Neighbours& neighbours, const float* x, const float* import
     pack_nibbles(found.scales, block.scales);
 }
 
-// ---- iq2_s: per 8 elements 8 + 2 bits of index and all signs
-// -------------------------------------
+// ---- iq2_s: per 8 elements 8 + 2 bits of index and all signs ------------------------------------
 
 void decode_s(const tenon_block_iq2_s& block, float* dst) {
     const float d = f16_to_f32(block.d);

@@ -69,8 +69,7 @@ void encode_xxs(const Neighbours& neighbours, const float* x, const float* impor
     }
 }
 
-// ---- iq3_s: per four elements 8 + 1 bits of index, all signs
-// -------------------------------------
+// ---- iq3_s: per four elements 8 + 1 bits of index, all signs ------------------------------------
 
 void decode_s(const tenon_block_iq3_s& block, float* dst) {
     const float d = f16_to_f32(block.d);

@@ -19,8 +19,7 @@ namespace {
 constexpr int kN = TENON_QK_K;
 constexpr int kMaxSubs = 16;
 
-// ---- scale and minimum per sub-block: q2_K q4_K q5_K
-// ---------------------------------------------
+// ---- scale and minimum per sub-block: q2_K q4_K q5_K --------------------------------------------
 
 struct AffineShape {
     int sub;               // elements per sub-block
@@ -168,8 +167,7 @@ void encode_q5_K(const float* x, const float* importance, tenon_block_q5_K& bloc
     pack_high_bit<4>(b.codes, block.qh);
 }
 
-// ---- signed scale per 16 elements: q3_K q6_K
-// -----------------------------------------------------
+// ---- signed scale per 16 elements: q3_K q6_K ----------------------------------------------------
 
 constexpr int kSub = 16;
 constexpr int kSubs = kN / kSub;
@@ -273,8 +271,7 @@ void encode_q6_K(const float* x, const float* importance, tenon_block_q6_K& bloc
     pack_q6(codes, block);
 }
 
-// ---- q8_K
-// ----------------------------------------------------------------------------------------
+// ---- q8_K ---------------------------------------------------------------------------------------
 
 void decode_q8_K_block(const tenon_block_q8_K& block, float* dst) {
     for (int i = 0; i < kN; ++i) dst[i] = static_cast<float>(block.qs[i]) * block.d;
@@ -305,8 +302,7 @@ bool validate_q8_K(const void* data, int64_t n_blocks) {
     return true;
 }
 
-// ---- formats
-// -------------------------------------------------------------------------------------
+// ---- formats ------------------------------------------------------------------------------------
 
 template <class Block>
 using WeightedEncode = void (*)(const float* x, const float* importance, Block& block);

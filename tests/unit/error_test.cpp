@@ -130,8 +130,7 @@ TEST_F(Errors, EveryStatusHasATextOfItsOwn) {
     }
 }
 
-// ---- the fatal handler
-// ---------------------------------------------------------------------------
+// ---- the fatal handler --------------------------------------------------------------------------
 
 std::string g_abort_text;
 

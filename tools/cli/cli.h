@@ -128,8 +128,7 @@ private:
     bool drawn_ = false;
 };
 
-// ---- JSON
-// ----------------------------------------------------------------------------------------
+// ---- JSON ---------------------------------------------------------------------------------------
 
 // One document, UTF-8 (invalid text replaced), two spaces per level, newline at the end.
 void print_json(std::FILE* out, const nlohmann::ordered_json& document);
