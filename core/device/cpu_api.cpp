@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "core/base/log.h"
-#include "core/device/cpu_ext.h"
 #include "core/device/plugin_adapter.h"
 #include "core/stream/stream.h"
 #include "core/tensor/types.h"
 #include "ggml-cpu.h"
+#include "tenon/ext/cpu.h"
 
 namespace tenon {
 namespace {

@@ -10,6 +10,7 @@
 #include "core/device/device.h"
 #include "core/stream/threads.h"
 #include "core/tensor/types.h"
+#include "tenon/ext/threads.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/device/names.h"
 #include "core/stream/threads.h"
+#include "tenon/ext/features.h"
 
 namespace tenon {
 namespace {

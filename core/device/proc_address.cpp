@@ -5,6 +5,8 @@
 
 #include "core/device/plugin_adapter.h"
 #include "ggml-cpu.h"
+#include "tenon/ext/host_memory.h"
+#include "tenon/ext/proc.h"
 
 namespace tenon {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/stream/threads.h"
+#include "tenon/ext/threads.h"
 
 namespace tenon {
 namespace {

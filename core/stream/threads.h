@@ -10,6 +10,7 @@
 
 #include "core/base/result.h"
 #include "ggml-cpu.h"
+#include "tenon/ext/threads.h"
 #include "tenon/plugin.h"
 
 namespace tenon {

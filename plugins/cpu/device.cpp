@@ -4,13 +4,15 @@
 #include <cstdio>
 #include <new>
 
-#include "core/device/cpu_ext.h"
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/dot/levels.h"
 #include "plugins/cpu/graph_run.h"
 #include "plugins/cpu/hardware.h"
 #include "plugins/cpu/kernel.h"
 #include "plugins/cpu/plugin.h"
+#include "tenon/ext/cpu.h"
+#include "tenon/ext/features.h"
+#include "tenon/ext/threads.h"
 
 #include TENON_CPU_VARIANT_HEADER
 

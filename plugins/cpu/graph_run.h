@@ -6,6 +6,7 @@
 
 #include "plugins/cpu/fuse.h"
 #include "plugins/cpu/team.h"
+#include "tenon/ext/threads.h"
 
 namespace tenon::cpu {
 

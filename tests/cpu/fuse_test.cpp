@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "plugins/cpu/graph_run.h"
+#include "tenon/ext/threads.h"
 #include "tests/emulated.h"
 
 namespace tenon::cpu {

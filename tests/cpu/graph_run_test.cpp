@@ -1,6 +1,7 @@
 // The graph runner: plans, members, failures, cancelling.
 
 #include "plugins/cpu/graph_run.h"
+#include "tenon/ext/threads.h"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "tenon/ext/cost.h"
+#include "tenon/ext/fault.h"
 #include "tests/discrete/math.h"
 #include "tests/discrete/stream.h"
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/device/device.h"
+#include "tenon/ext/fault.h"
 #include "tests/discrete/devices.h"
 
 namespace tenon::test {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ggml/src/ggml-impl.h"
+#include "tenon/ext/cost.h"
 #include "tests/fuzz/hostile.h"
 
 namespace tenon::test {

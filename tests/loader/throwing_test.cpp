@@ -11,6 +11,7 @@
 #include "ggml-backend.h"
 #include "ggml-cpp.h"
 #include "ggml.h"
+#include "tenon/ext/cost.h"
 #include "tenon/tenon.h"
 
 namespace {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tenon/ext/features.h"
 #include "tenon/tenon.h"
 #include "tests/unit/fake_plugin_parts.h"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/device/device.h"
+#include "tenon/ext/features.h"
 
 namespace tenon::test {
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tenon/ext/threads.h"
 #include "tenon/op_params.h"
 #include "tenon/tensor.h"
 #include "tests/unit/fake_plugin_parts.h"

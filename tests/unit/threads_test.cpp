@@ -13,6 +13,7 @@
 #include "ggml-backend.h"
 #include "ggml-cpp.h"
 #include "ggml-cpu.h"
+#include "tenon/ext/threads.h"
 #include "tenon/tenon.h"
 #include "tests/emulated.h"
 #include "tests/unit/arena.h"

@@ -8,6 +8,12 @@
 #include <cstring>
 #include <iterator>
 
+#include "tenon/ext/cost.h"
+#include "tenon/ext/fault.h"
+#include "tenon/ext/features.h"
+#include "tenon/ext/host_memory.h"
+#include "tenon/ext/proc.h"
+#include "tenon/ext/profile.h"
 #include "tools/rt_info/info.h"
 
 namespace tenon::rt_info {

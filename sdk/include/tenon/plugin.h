@@ -4,7 +4,8 @@
  * one function, tenon_plugin_entry_v1, and one ELF note, and imports nothing
  * from the Tenon core. Everything the plugin needs from the core arrives in
  * the host table; everything the core needs from the plugin leaves in tables
- * of function pointers. Tables only ever grow at the end.
+ * of function pointers. Tables only ever grow at the end. What not every plugin
+ * needs is an extension: one header each in tenon/ext/.
  *
  * Thread tags used below (full rules: plugin-abi.md, section 8)
  *   [any]     callable from any thread, also concurrently with itself
@@ -479,90 +480,6 @@ struct tenon_event_vtbl {
     tenon_status (*query)(tenon_event *);                                                               /* [any] OK or BUSY or the failure */
     tenon_status (*synchronize)(tenon_event *, uint64_t timeout_ns, tenon_error *err);                  /* [any] */
 };
-
-/* ----------------------------------------------------------------- extensions */
-
-/* host: one worker pool for the whole process */
-#define TENON_EXT_THREADS "tenon.threads/1"
-typedef struct tenon_ext_host_threads {
-    uint32_t struct_size;
-    uint32_t reserved0;
-    uint32_t   (*budget)(const tenon_host *);                                        /* [any] cores the process may use */
-    tenon_team *(*team_get)(const tenon_host *, uint32_t n, uint32_t *granted);      /* [any] granted <= n members that run at the same time */
-    void       (*team_put)(const tenon_host *, tenon_team *);                        /* [any] */
-    /* Runs fn(arg, 0..granted-1), all members concurrently, so fn may use barriers. Caller is member 0. */
-    tenon_status (*team_run)(tenon_team *, void (*fn)(void *arg, uint32_t member, uint32_t members), void *arg); /* [object] */
-    /* Independent chunks, no concurrency promise, safe to nest (nested calls run inline). */
-    tenon_status (*parallel_for)(const tenon_host *, uint64_t n, uint64_t grain,
-                                 void (*fn)(void *arg, uint64_t begin, uint64_t end), void *arg);        /* [any] */
-} tenon_ext_host_threads;
-
-/* stream: per-node timing, delivered at synchronize */
-#define TENON_EXT_PROFILE "tenon.profile/1"
-typedef struct tenon_profile_record {
-    uint32_t first_node, n_nodes;  /* n_nodes > 1 for a fused kernel */
-    uint64_t begin_ns, end_ns;     /* host->now_ns time base */
-    uint64_t bytes;
-    const char *kernel;            /* static text or NULL */
-} tenon_profile_record;
-typedef struct tenon_ext_profile {
-    uint32_t struct_size;
-    uint32_t reserved0;
-    void *(*sink_new)(tenon_stream *, void (*emit)(void *arg, const tenon_profile_record *), void *arg); /* [object] */
-    void  (*sink_free)(tenon_stream *, void *sink);                                  /* [object] */
-} tenon_ext_profile;
-
-/* device: constants the core uses when verdicts carry no time */
-#define TENON_EXT_COST "tenon.cost/1"
-typedef struct tenon_cost_model {
-    uint32_t struct_size;
-    uint32_t measured;             /* 1 = from a calibration run on this machine */
-    double   flops_f32, flops_f16, ops_i8;         /* per second, sustained */
-    double   bytes_per_s;                          /* device memory */
-    double   h2d_bytes_per_s, d2h_bytes_per_s, p2p_bytes_per_s;
-    uint64_t launch_ns, sync_ns, h2d_latency_ns, d2h_latency_ns;
-} tenon_cost_model;
-typedef struct tenon_ext_cost {
-    uint32_t struct_size;
-    uint32_t reserved0;
-    tenon_status (*model)(tenon_device *, tenon_cost_model *out, tenon_error *err);  /* [any] */
-    tenon_status (*calibrate)(tenon_device *, uint64_t budget_ns, tenon_error *err); /* [object] NULL = fixed numbers */
-} tenon_ext_cost;
-
-/* device: pinning of memory the application already owns */
-#define TENON_EXT_HOST_MEMORY "tenon.host-memory/1"
-typedef struct tenon_ext_host_memory {
-    uint32_t struct_size;
-    uint32_t reserved0;
-    tenon_status (*pin)(tenon_device *, void *p, uint64_t size, tenon_error *err);   /* [any] */
-    tenon_status (*unpin)(tenon_device *, void *p, tenon_error *err);                /* [any] */
-} tenon_ext_host_memory;
-
-/* plugin: what the binary was built with, shown by rt-info and by the ggml feature list */
-#define TENON_EXT_FEATURES "tenon.features/1"
-typedef struct tenon_ext_features {
-    uint32_t struct_size;
-    uint32_t n;
-    const tenon_kv *items;         /* {"AVX512","1"}, {"ARCHS","750,860,900"} */
-} tenon_ext_features;
-
-/* device: faults on demand, for the kit and for tests. n counts from 1, from this
- * call on; 0 switches off. */
-#define TENON_EXT_FAULT "tenon.fault/1"
-typedef struct tenon_ext_fault {
-    uint32_t struct_size;
-    uint32_t reserved0;
-    void (*fail_alloc)(tenon_device *, uint64_t n);  /* [any] the n-th buffer_alloc answers NO_DEVICE_MEMORY, once */
-    void (*lose_device)(tenon_device *, uint64_t n); /* [any] the n-th graph_run answers DEVICE_LOST, which then stays */
-} tenon_ext_fault;
-
-/* plugin: raw functions an application asks for by name (last resort) */
-#define TENON_EXT_PROC "tenon.proc/1"
-typedef struct tenon_ext_proc {
-    uint32_t struct_size;
-    uint32_t reserved0;
-    void *(*proc)(tenon_plugin_ctx *, const char *name);                             /* [any] */
-} tenon_ext_proc;
 
 /* ---------------------------------------------------------------- frozen layout */
 

@@ -2,8 +2,9 @@
 //
 // Derive from Plugin, Device, Buffer, Stream (and Event), finish with TENON_PLUGIN. Header-only,
 // C++17, no dependency on the core. A call fails by throwing Failure or any std::exception: nothing
-// here lets one out of the plugin, every table entry runs inside detail::guard. Threads: as
-// plugin.h tags the entry behind each function.
+// here lets one out of the plugin, every table entry runs inside detail::guard. Threads: [any],
+// [init] and [object] as in plugin.h; extension() is [any] everywhere, destructors are what
+// closing the object is.
 #pragma once
 #include <cstdio>
 #include <cstring>
@@ -35,24 +36,24 @@ void for_each_row(const tenon_region& r, F&& f) {
 
 struct Buffer {
     virtual ~Buffer() = default;
-    virtual void* base() = 0;
-    virtual void init(ggml_tensor&) {}
-    virtual void set(ggml_tensor&, const void* src, const tenon_region&) = 0;
-    virtual void get(const ggml_tensor&, void* dst, const tenon_region&) = 0;
-    virtual void fill(ggml_tensor&, uint8_t value, uint64_t offset, uint64_t size) = 0;
+    virtual void* base() = 0;                                                            // [object]
+    virtual void init(ggml_tensor&) {}                                                   // [object]
+    virtual void set(ggml_tensor&, const void* src, const tenon_region&) = 0;            // [any]
+    virtual void get(const ggml_tensor&, void* dst, const tenon_region&) = 0;            // [any]
+    virtual void fill(ggml_tensor&, uint8_t value, uint64_t offset, uint64_t size) = 0;  // [any]
     // From another buffer into this one, neither in host layout. False: the core stages.
-    virtual bool copy(const ggml_tensor& /*src*/, ggml_tensor& /*dst*/) { return false; }
-    virtual void clear(uint8_t value) = 0;
-    virtual void reset() {}
-    virtual void usage(uint32_t /*ggml_backend_buffer_usage*/) {}
+    virtual bool copy(const ggml_tensor& /*src*/, ggml_tensor& /*dst*/) { return false; }  // [any]
+    virtual void clear(uint8_t value) = 0;                         // [object]
+    virtual void reset() {}                                        // [object]
+    virtual void usage(uint32_t /*ggml_backend_buffer_usage*/) {}  // [object]
 };
 
 // Starts as signalled, may be recorded again and again.
 struct Event {
     virtual ~Event() = default;
-    virtual bool done() = 0;  // throws the failure of the work it stands for
+    virtual bool done() = 0;  // [any] throws the failure of the work it stands for
     virtual void synchronize(
-        uint64_t timeout_ns) = 0;  // throws TENON_E_TIMEOUT when it takes longer
+        uint64_t timeout_ns) = 0;  // [any] throws TENON_E_TIMEOUT when it takes longer
 };
 
 struct Stream {
@@ -62,16 +63,17 @@ struct Stream {
 
     virtual ~Stream() = default;
     virtual uint32_t offers() const noexcept { return 0; }
-    virtual void run(const tenon_graph_view&, const tenon_run_params&) = 0;
-    virtual void synchronize(uint64_t /*timeout_ns*/) {}
+    virtual void run(const tenon_graph_view&, const tenon_run_params&) = 0;  // [object]
+    virtual void synchronize(uint64_t /*timeout_ns*/) {}                     // [object]
+    // The next three are [object], copy() of both streams.
     virtual void set(ggml_tensor&, const void* /*src*/, const tenon_region&) { missing("set"); }
     virtual void get(const ggml_tensor&, void* /*dst*/, const tenon_region&) { missing("get"); }
     // After all work queued on `from`, before later work on either stream. False: the core stages.
     virtual bool copy(Stream& /*from*/, const ggml_tensor& /*src*/, ggml_tensor& /*dst*/) {
         return false;
     }
-    virtual void record(Event&) { missing("record"); }
-    virtual void wait(Event&) { missing("wait"); }
+    virtual void record(Event&) { missing("record"); }  // [object]
+    virtual void wait(Event&) { missing("wait"); }      // [object]
     virtual const void* extension(const char*) noexcept { return nullptr; }
 
 private:
@@ -90,13 +92,14 @@ struct Device {
 
     virtual ~Device() = default;
     virtual uint32_t offers() const noexcept { return 0; }
-    virtual void memory(tenon_memory_info&) = 0;
+    virtual void memory(tenon_memory_info&) = 0;  // [any]
     // Called per op of a query; the verdict is zeroed. support_only: leave the cost fields alone.
-    virtual void judge(const ggml_tensor&, tenon_op_verdict&, bool support_only) = 0;
+    virtual void judge(const ggml_tensor&, tenon_op_verdict&, bool support_only) = 0;  // [any]
 
     // The next three stay as they are for a device that works in the core's host memory.
-    virtual uint32_t buffer_types() noexcept { return 0; }
-    virtual void buffer_type(uint32_t, tenon_buft_info&) { none(); }
+    virtual uint32_t buffer_types() noexcept { return 0; }            // [any]
+    virtual void buffer_type(uint32_t, tenon_buft_info&) { none(); }  // [any]
+    // [any], as are the others that make or judge something
     virtual std::unique_ptr<Buffer> alloc(uint32_t /*buft*/, uint64_t /*size*/,
                                           uint32_t /*usage*/) {
         none();
@@ -110,7 +113,7 @@ struct Device {
         return false;
     }
     virtual uint64_t tensor_bytes(uint32_t /*buft*/, const ggml_tensor&) noexcept { return 0; }
-    virtual std::unique_ptr<Stream> stream(const char* params) = 0;
+    virtual std::unique_ptr<Stream> stream(const char* params) = 0;  // [any]
     virtual std::unique_ptr<Event> event() {
         throw Failure(TENON_E_UNSUPPORTED, "the device has no events");
     }
@@ -133,10 +136,10 @@ struct Plugin {
     static const char* build_info() noexcept { return ""; }
 
     virtual ~Plugin() = default;
-    virtual void init() {}  // host, serial and path are set
-    virtual uint32_t device_count() noexcept = 0;
-    virtual void device_info(uint32_t, tenon_device_info&) = 0;
-    virtual std::unique_ptr<Device> open(uint32_t, const char* params) = 0;
+    virtual void init() {}                         // [init] host, serial and path are set
+    virtual uint32_t device_count() noexcept = 0;  // [any]
+    virtual void device_info(uint32_t, tenon_device_info&) = 0;              // [any]
+    virtual std::unique_ptr<Device> open(uint32_t, const char* params) = 0;  // [init]
     virtual const void* extension(const char*) noexcept { return nullptr; }
 
     // A setting of the application or the environment (TENON_<FAMILY>_<KEY>), NULL when unset.

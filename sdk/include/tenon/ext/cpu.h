@@ -1,7 +1,7 @@
-/* cpu_ext.h - an extension only the CPU plugin offers: its row conversions and dot products, which
+/* ext/cpu.h - org.tenon.cpu.dot/1, offered by the CPU plugin: its row conversions and dot products, which
  * ggml_get_type_traits_cpu shows to tests and benchmarks. */
-#ifndef TENON_CPU_EXT_H
-#define TENON_CPU_EXT_H
+#ifndef TENON_EXT_CPU_H
+#define TENON_EXT_CPU_H
 
 #include <stdint.h>
 
@@ -34,4 +34,4 @@ typedef struct tenon_ext_cpu_dot {
 #ifdef __cplusplus
 }
 #endif
-#endif /* TENON_CPU_EXT_H */
+#endif /* TENON_EXT_CPU_H */
