@@ -21,7 +21,7 @@ set(TENON_TEST_PLUGIN_DIR ${PROJECT_BINARY_DIR}/tests/plugins)
 
 # tenon_discover_variants(<program> LABELS … [ENVIRONMENT …] [TIMEOUT seconds]): the tests of a
 # GoogleTest program once per CPU variant, as "<variant>/<test>". The program checks that the
-# variant asked for is the one in use (tests/variant.h) and skips where the machine lacks it.
+# variant asked for is the one in use (tests/support/variant.h) and skips where the machine lacks it.
 function(tenon_discover_variants program)
   cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;ENVIRONMENT" ${ARGN})
   if(NOT arg_TIMEOUT)

@@ -12,7 +12,7 @@
 #include "sdk/conformance/suite.h"
 #include "tenon/tensor.h"
 #include "tests/conformance/golden.h"
-#include "tests/variant.h"
+#include "tests/support/variant.h"
 
 namespace {
 

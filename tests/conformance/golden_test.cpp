@@ -13,8 +13,8 @@
 #include "ggml-cpp.h"
 #include "sdk/conformance/compare.h"
 #include "sdk/conformance/devices.h"
-#include "tests/tools/program.h"
-#include "tests/variant.h"
+#include "tests/support/program.h"
+#include "tests/support/variant.h"
 
 namespace {
 

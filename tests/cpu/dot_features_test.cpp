@@ -10,7 +10,7 @@
 #include "ggml-cpu.h"
 #include "ggml.h"
 #include "tenon/tenon.h"
-#include "tests/variant.h"
+#include "tests/support/variant.h"
 
 namespace {
 

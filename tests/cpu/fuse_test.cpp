@@ -12,7 +12,7 @@
 
 #include "plugins/cpu/graph_run.h"
 #include "tenon/ext/threads.h"
-#include "tests/emulated.h"
+#include "tests/support/emulated.h"
 
 namespace tenon::cpu {
 namespace {

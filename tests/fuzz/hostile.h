@@ -4,7 +4,7 @@
 #include "ggml-alloc.h"
 #include "ggml-cpu.h"
 #include "tests/discrete/devices.h"
-#include "tests/unit/api_fuzz.h"
+#include "tests/support/api_fuzz.h"
 
 namespace tenon::test {
 

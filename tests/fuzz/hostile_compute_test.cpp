@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tests/fuzz/hostile.h"
-#include "tests/unit/api_builders.h"
+#include "tests/support/api_builders.h"
 
 namespace tenon::test {
 namespace {

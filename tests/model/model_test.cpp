@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/variant.h"
+#include "tests/support/variant.h"
 #include "tools/rt_run/generate.h"
 
 namespace {

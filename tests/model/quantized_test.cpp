@@ -7,7 +7,7 @@
 #include <random>
 
 #include "ggml-cpp.h"
-#include "tests/variant.h"
+#include "tests/support/variant.h"
 #include "tools/rt_run/session.h"
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/tools/program.h"
+#include "tests/support/program.h"
 
 using namespace tenon::cli;
 using tenon::test::has;

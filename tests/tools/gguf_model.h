@@ -12,7 +12,7 @@
 
 #include "ggml.h"
 #include "gguf.h"
-#include "tests/tools/program.h"
+#include "tests/support/program.h"
 
 namespace tenon::test {
 

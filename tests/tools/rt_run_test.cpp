@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "ggml-cpp.h"
-#include "tests/tools/program.h"
+#include "tests/support/program.h"
 
 using namespace tenon::test;
 
