@@ -12,6 +12,9 @@ set(TENON_PLUGIN_SUBDIR tenon/plugins-1)
 set(TENON_PLUGIN_MAP ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
 set(TENON_PLUGIN_MODE ${CMAKE_CURRENT_LIST_DIR}/PluginMode.cmake)
 
+# `plugins` builds those that are installed.
+add_custom_target(plugins)
+
 # The loader refuses plugins in directories that others may write; a umask of 002 would make such.
 if(NOT CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS)
   set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
@@ -56,5 +59,6 @@ function(tenon_add_plugin name)
     install(TARGETS ${target} LIBRARY
       DESTINATION ${CMAKE_INSTALL_LIBDIR}/${TENON_PLUGIN_SUBDIR} COMPONENT ${arg_COMPONENT})
     set_property(GLOBAL APPEND PROPERTY TENON_PLUGINS ${target})
+    add_dependencies(plugins ${target})
   endif()
 endfunction()
