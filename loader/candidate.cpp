@@ -40,6 +40,7 @@ constexpr StateRow kStates[] = {
     {"unsafe-dir", GGML_LOG_LEVEL_WARN, TENON_E_PERMISSION},
     {"not-regular", GGML_LOG_LEVEL_WARN, TENON_E_INVALID},
     {"unreadable", GGML_LOG_LEVEL_WARN, TENON_E_IO},
+    {"bad-elf", GGML_LOG_LEVEL_WARN, TENON_E_INVALID},
     {"abi-major", GGML_LOG_LEVEL_WARN, TENON_E_VERSION},
     {"abi-minor", GGML_LOG_LEVEL_WARN, TENON_E_VERSION},
     {"tensor-layout", GGML_LOG_LEVEL_WARN, TENON_E_VERSION},

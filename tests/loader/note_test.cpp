@@ -153,7 +153,7 @@ TEST_F(Notes, RandomDamageIsSurvived) {
     const std::string whole = read_file(put("good"));
     std::mt19937 random(1);
     const std::string words =
-        "not-elf truncated wrong-class wrong-machine not-shared bad-note no-note";
+        "not-elf truncated wrong-class wrong-machine not-shared bad-note bad-elf no-note";
     for (int round = 0; round < 800; ++round) {
         std::string damaged = whole;
         for (int k = 0; k < 8; ++k) {

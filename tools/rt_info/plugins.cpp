@@ -27,6 +27,7 @@ constexpr Help kHelp[] = {
     {"truncated", "install the package again: the file is incomplete"},
     {"no-note", "nothing, if it is not meant to be a plugin; else build it with TENON_PLUGIN_NOTE"},
     {"bad-note", "rebuild the plugin with the headers of this version"},
+    {"bad-elf", "install the package again: the file is damaged"},
     {"disabled", "remove it from TENON_PLUGINS_DISABLE or from `disable` in tenon.conf"},
     {"not-selected", "add it to TENON_PLUGINS_SELECT or to `select` in tenon.conf"},
     {"abi-major", "install a plugin built for this version of the library"},
