@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cinttypes>
+#include <cmath>
 
 #include "core/base/bits.h"
 #include "core/base/result.h"
@@ -82,6 +83,17 @@ Result<Chunk> measure(const Format& format, int64_t start, int64_t n_rows, int64
     return chunk;
 }
 
+Result<void> check_importance(const Format& format, const float* importance, int64_t n) {
+    if (!importance || !format.uses_importance) return {};
+    for (int64_t i = 0; i < n; ++i) {
+        if (std::isfinite(importance[i]) && importance[i] >= 0) continue;
+        return fail(TENON_E_INVALID,
+                    "importance of column %" PRId64 " is %g, must be finite and not below 0", i,
+                    static_cast<double>(importance[i]));
+    }
+    return {};
+}
+
 Result<size_t> quantize_chunk(ggml_type type, const float* src, void* dst, int64_t start,
                               int64_t n_rows, int64_t n_per_row, const float* imatrix) {
     const auto format = quantizable(type);
@@ -94,6 +106,9 @@ Result<size_t> quantize_chunk(ggml_type type, const float* src, void* dst, int64
     if (n_rows == 0) return size_t{0};
     if (!src || !dst)
         return fail(TENON_E_INVALID, "rows to quantize: source or destination is null");
+    if (const auto valid = check_importance(**format, imatrix, n_per_row); !valid) {
+        return valid.error();
+    }
     if (const auto ready = init_tables(**format); !ready) return ready.error();
     quant::quantize_rows(**format, src + start, static_cast<char*>(dst) + chunk->offset, n_rows,
                          n_per_row, imatrix);

@@ -372,9 +372,11 @@ bool validate_m(const void* data, int64_t n_blocks) {
 
 }  // namespace
 
-constinit const Format kIq1_s = searched_format<tenon_block_iq1_s, decode_s, g_near, encode_s>(
-    GGML_TYPE_IQ1_S, Unweighted::kNowhere, finite_fields<tenon_block_iq1_s, &tenon_block_iq1_s::d>);
-constinit const Format kIq1_m = searched_format<tenon_block_iq1_m, decode_m, g_near, encode_m>(
-    GGML_TYPE_IQ1_M, Unweighted::kInChunks, validate_m);
+constinit const Format kIq1_s =
+    searched_format<tenon_block_iq1_s, kSubS, Unweighted::kNowhere, decode_s, g_near, encode_s>(
+        GGML_TYPE_IQ1_S, finite_fields<tenon_block_iq1_s, &tenon_block_iq1_s::d>);
+constinit const Format kIq1_m =
+    searched_format<tenon_block_iq1_m, kSubM, Unweighted::kInChunks, decode_m, g_near, encode_m>(
+        GGML_TYPE_IQ1_M, validate_m);
 
 }  // namespace tenon::quant

@@ -143,15 +143,16 @@ void encode_s(const Neighbours& neighbours, const float* x, const float* importa
 }  // namespace
 
 constinit const Format kIq2_xxs =
-    searched_format<tenon_block_iq2_xxs, decode_xxs, g_near_xxs, encode_xxs>(
-        GGML_TYPE_IQ2_XXS, Unweighted::kNowhere,
-        finite_fields<tenon_block_iq2_xxs, &tenon_block_iq2_xxs::d>);
+    searched_format<tenon_block_iq2_xxs, kShapeXxs.sub, Unweighted::kNowhere, decode_xxs,
+                    g_near_xxs, encode_xxs>(
+        GGML_TYPE_IQ2_XXS, finite_fields<tenon_block_iq2_xxs, &tenon_block_iq2_xxs::d>);
 constinit const Format kIq2_xs =
-    searched_format<tenon_block_iq2_xs, decode_xs, g_near_xs, encode_xs>(
-        GGML_TYPE_IQ2_XS, Unweighted::kNowhere,
-        finite_fields<tenon_block_iq2_xs, &tenon_block_iq2_xs::d>);
-constinit const Format kIq2_s = searched_format<tenon_block_iq2_s, decode_s, g_near_s, encode_s>(
-    GGML_TYPE_IQ2_S, Unweighted::kEverywhere,
-    finite_fields<tenon_block_iq2_s, &tenon_block_iq2_s::d>);
+    searched_format<tenon_block_iq2_xs, kShapeXs.sub, Unweighted::kNowhere, decode_xs, g_near_xs,
+                    encode_xs>(GGML_TYPE_IQ2_XS,
+                               finite_fields<tenon_block_iq2_xs, &tenon_block_iq2_xs::d>);
+constinit const Format kIq2_s =
+    searched_format<tenon_block_iq2_s, kShapeS.sub, Unweighted::kEverywhere, decode_s, g_near_s,
+                    encode_s>(GGML_TYPE_IQ2_S,
+                              finite_fields<tenon_block_iq2_s, &tenon_block_iq2_s::d>);
 
 }  // namespace tenon::quant

@@ -100,11 +100,12 @@ void encode_s(const Neighbours& neighbours, const float* x, const float* importa
 }  // namespace
 
 constinit const Format kIq3_xxs =
-    searched_format<tenon_block_iq3_xxs, decode_xxs, g_near_xxs, encode_xxs>(
-        GGML_TYPE_IQ3_XXS, Unweighted::kEverywhere,
-        finite_fields<tenon_block_iq3_xxs, &tenon_block_iq3_xxs::d>);
-constinit const Format kIq3_s = searched_format<tenon_block_iq3_s, decode_s, g_near_s, encode_s>(
-    GGML_TYPE_IQ3_S, Unweighted::kEverywhere,
-    finite_fields<tenon_block_iq3_s, &tenon_block_iq3_s::d>);
+    searched_format<tenon_block_iq3_xxs, kShapeXxs.sub, Unweighted::kEverywhere, decode_xxs,
+                    g_near_xxs, encode_xxs>(
+        GGML_TYPE_IQ3_XXS, finite_fields<tenon_block_iq3_xxs, &tenon_block_iq3_xxs::d>);
+constinit const Format kIq3_s =
+    searched_format<tenon_block_iq3_s, kShapeS.sub, Unweighted::kEverywhere, decode_s, g_near_s,
+                    encode_s>(GGML_TYPE_IQ3_S,
+                              finite_fields<tenon_block_iq3_s, &tenon_block_iq3_s::d>);
 
 }  // namespace tenon::quant

@@ -7,6 +7,7 @@
 #include "core/tensor/half.h"
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
+#include "sdk/quant/importance.h"
 #include "sdk/quant/iq_grids.h"
 #include "sdk/quant/scale_search.h"
 
@@ -173,7 +174,12 @@ void quantize(const float* src, void* dst, int64_t n, const float* importance) {
     constexpr int kBlock = kElems<Block>;
     auto* blocks = static_cast<Block*>(dst);
     for (int64_t b = 0; b < n / kBlock; ++b) {
-        kEncode(src + b * kBlock, importance ? importance + b * kBlock : nullptr, blocks[b]);
+        const float* x = src + b * kBlock;
+        float room[kBlock];
+        kEncode(x,
+                importance ? telling_importance(x, importance + b * kBlock, kBlock, kSub, room)
+                           : nullptr,
+                blocks[b]);
     }
 }
 
@@ -193,7 +199,8 @@ constinit const Format kIq4_nl{
     .quantize = quantize<tenon_block_iq4_nl, encode_nl>,
     .validate = finite_fields<tenon_block_iq4_nl, &tenon_block_iq4_nl::d>,
     .partner = GGML_TYPE_Q8_0,
-    .dot = dot_with_q8_0<tenon_block_iq4_nl, decode_nl>};
+    .dot = dot_with_q8_0<tenon_block_iq4_nl, decode_nl>,
+    .uses_importance = true};
 
 constinit const Format kIq4_xs{
     .type = GGML_TYPE_IQ4_XS,
@@ -205,6 +212,7 @@ constinit const Format kIq4_xs{
     .quantize = quantize<tenon_block_iq4_xs, encode_xs>,
     .validate = finite_fields<tenon_block_iq4_xs, &tenon_block_iq4_xs::d>,
     .partner = GGML_TYPE_Q8_K,
-    .dot = dot_with_q8_K<tenon_block_iq4_xs, decode_xs>};
+    .dot = dot_with_q8_K<tenon_block_iq4_xs, decode_xs>,
+    .uses_importance = true};
 
 }  // namespace tenon::quant

@@ -10,6 +10,7 @@
 #include "core/tensor/half.h"
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
+#include "sdk/quant/importance.h"
 #include "sdk/quant/k_bits.h"
 #include "sdk/quant/scale_search.h"
 
@@ -307,31 +308,37 @@ bool validate_q8_K(const void* data, int64_t n_blocks) {
 template <class Block>
 using WeightedEncode = void (*)(const float* x, const float* importance, Block& block);
 
-template <class Block, WeightedEncode<Block> kEncode>
+template <class Block, int kSubElems, WeightedEncode<Block> kEncode>
 void quantize(const float* src, void* dst, int64_t n, const float* importance) {
     auto* blocks = static_cast<Block*>(dst);
     for (int64_t b = 0; b < n / kN; ++b) {
-        kEncode(src + b * kN, importance ? importance + b * kN : nullptr, blocks[b]);
+        const float* x = src + b * kN;
+        float room[kN];
+        kEncode(
+            x,
+            importance ? telling_importance(x, importance + b * kN, kN, kSubElems, room) : nullptr,
+            blocks[b]);
     }
 }
 
-template <class Block, WeightedEncode<Block> kEncode>
+template <class Block, int kSubElems, WeightedEncode<Block> kEncode>
 void from_float(const float* src, void* dst, int64_t n) {
-    quantize<Block, kEncode>(src, dst, n, nullptr);
+    quantize<Block, kSubElems, kEncode>(src, dst, n, nullptr);
 }
 
-template <class Block, Decode<Block> kDecode, WeightedEncode<Block> kEncode>
+template <class Block, int kSubElems, Decode<Block> kDecode, WeightedEncode<Block> kEncode>
 constexpr Format k_format(ggml_type type, ValidateBlocks validate) {
     return {.type = type,
             .block = kN,
             .bytes = sizeof(Block),
             .to_float = row_to_float<Block, kDecode>,
-            .from_float_ref = from_float<Block, kEncode>,
-            .from_float = from_float<Block, kEncode>,
-            .quantize = quantize<Block, kEncode>,
+            .from_float_ref = from_float<Block, kSubElems, kEncode>,
+            .from_float = from_float<Block, kSubElems, kEncode>,
+            .quantize = quantize<Block, kSubElems, kEncode>,
             .validate = validate,
             .partner = GGML_TYPE_Q8_K,
-            .dot = dot_with_q8_K<Block, kDecode>};
+            .dot = dot_with_q8_K<Block, kDecode>,
+            .uses_importance = true};
 }
 
 }  // namespace
@@ -340,15 +347,15 @@ void decode_q8_K(const void* src, float* dst, int64_t n) {
     row_to_float<tenon_block_q8_K, decode_q8_K_block>(src, dst, n);
 }
 
-constinit const Format kQ2_K = k_format<tenon_block_q2_K, decode_q2_K, encode_q2_K>(
+constinit const Format kQ2_K = k_format<tenon_block_q2_K, kShape2.sub, decode_q2_K, encode_q2_K>(
     GGML_TYPE_Q2_K, finite_fields<tenon_block_q2_K, &tenon_block_q2_K::d, &tenon_block_q2_K::dmin>);
-constinit const Format kQ3_K = k_format<tenon_block_q3_K, decode_q3_K, encode_q3_K>(
+constinit const Format kQ3_K = k_format<tenon_block_q3_K, kSub, decode_q3_K, encode_q3_K>(
     GGML_TYPE_Q3_K, finite_fields<tenon_block_q3_K, &tenon_block_q3_K::d>);
-constinit const Format kQ4_K = k_format<tenon_block_q4_K, decode_q4_K, encode_q4_K>(
+constinit const Format kQ4_K = k_format<tenon_block_q4_K, kShape4.sub, decode_q4_K, encode_q4_K>(
     GGML_TYPE_Q4_K, finite_fields<tenon_block_q4_K, &tenon_block_q4_K::d, &tenon_block_q4_K::dmin>);
-constinit const Format kQ5_K = k_format<tenon_block_q5_K, decode_q5_K, encode_q5_K>(
+constinit const Format kQ5_K = k_format<tenon_block_q5_K, kShape5.sub, decode_q5_K, encode_q5_K>(
     GGML_TYPE_Q5_K, finite_fields<tenon_block_q5_K, &tenon_block_q5_K::d, &tenon_block_q5_K::dmin>);
-constinit const Format kQ6_K = k_format<tenon_block_q6_K, decode_q6_K, encode_q6_K>(
+constinit const Format kQ6_K = k_format<tenon_block_q6_K, kSub, decode_q6_K, encode_q6_K>(
     GGML_TYPE_Q6_K, finite_fields<tenon_block_q6_K, &tenon_block_q6_K::d>);
 
 constinit const Format kQ8_K{.type = GGML_TYPE_Q8_K,

@@ -7,6 +7,7 @@
 #include "core/tensor/half.h"
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
+#include "sdk/quant/importance.h"
 #include "sdk/quant/scale_search.h"
 
 namespace tenon::quant {
@@ -167,9 +168,15 @@ void quantize(const float* src, void* dst, int64_t n, const float* importance) {
     const float sigma2 = mean_square(src, n);
     auto* blocks = static_cast<Block*>(dst);
     for (int64_t b = 0; b < n / kN; ++b) {
-        float weights[kN];
-        importance_weights(src + b * kN, importance + b * kN, sigma2, kN, weights);
-        encode_weighted(src + b * kN, weights, blocks[b]);
+        const float* x = src + b * kN;
+        float room[kN], weights[kN];
+        const float* columns = telling_importance(x, importance + b * kN, kN, kN, room);
+        if (!columns) {
+            kEncode(x, blocks[b]);
+            continue;
+        }
+        importance_weights(x, columns, sigma2, kN, weights);
+        encode_weighted(x, weights, blocks[b]);
     }
 }
 
@@ -202,7 +209,8 @@ constexpr Format symmetric(ggml_type type) {
             .quantize = quantize<B, encode_symmetric<B>>,
             .validate = finite_fields<B, &B::d>,
             .partner = GGML_TYPE_Q8_0,
-            .dot = dot_with_q8_0<B, decode<B>>};
+            .dot = dot_with_q8_0<B, decode<B>>,
+            .uses_importance = true};
 }
 
 template <class Block>
@@ -217,7 +225,8 @@ constexpr Format affine(ggml_type type) {
             .quantize = quantize<B, encode_affine<B>>,
             .validate = finite_fields<B, &B::d, &B::m>,
             .partner = GGML_TYPE_Q8_1,
-            .dot = dot_with_q8_1<B>};
+            .dot = dot_with_q8_1<B>,
+            .uses_importance = true};
 }
 
 constexpr FromFloat kToQ8_0 = row_from_float<tenon_block_q8_0, encode_q8_0>;

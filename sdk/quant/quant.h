@@ -19,7 +19,8 @@ using ToFloat = ggml_to_float_t;
 using FromFloat = ggml_from_float_t;
 
 // One row of n elements. Some types take statistics over the whole row. `importance` has n weights,
-// finite and >= 0, one per column; NULL if there are none and the type does not require them.
+// finite and >= 0, one per column; NULL if there are none and the type does not require them. Where
+// all weights of elements that are not zero are zero, they are taken for missing (importance.h).
 // Whatever the input (NaN and infinity included), a row of well-formed blocks comes out.
 using QuantizeRow = void (*)(const float* src, void* dst, int64_t n, const float* importance);
 
@@ -43,6 +44,7 @@ struct Format {
     ValidateBlocks validate = nullptr;    // null: never valid as stored data
     ggml_type partner = GGML_TYPE_COUNT;  // what the other operand of dot is converted to
     Dot dot = nullptr;                    // null: not an operand of matrix products
+    bool uses_importance = false;         // quantize looks at weights it is given
     bool requires_importance = false;     // quantize needs weights
     // Types that search a code book: builds the lookup tables that from_float_ref and quantize use.
     // Idempotent, any thread; false: out of memory. release frees them; no quantizer may be

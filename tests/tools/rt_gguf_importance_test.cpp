@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 
 #include "tests/tools/gguf_model.h"
@@ -51,6 +52,87 @@ TEST(RtGgufQuantize, WeighsColumnsByTheImportanceMatrix) {
     EXPECT_EQ(ReadModel(dir.file("q")).bytes("w"),
               quantized(GGML_TYPE_Q4_K, values, 3, 256, first.data()) +
                   quantized(GGML_TYPE_Q4_K, values + 3 * 256, 3, 256, second.data()));
+}
+
+// Statistics of "w" and what quantize makes of it with them.
+struct WithStatistics {
+    Outcome run;
+    std::string bytes;
+};
+WithStatistics quantize_with(const std::string& type, std::vector<int64_t> shape,
+                             const std::function<float(int64_t column, int64_t matrix)>& sum,
+                             const std::function<float(int64_t matrix)>& count) {
+    const TemporaryDirectory dir;
+    Model model(8 << 20), statistics(8 << 20);
+    model.add("w", shape);
+    model.write(dir.file("m"));
+    const int64_t columns = shape[0], matrices = shape.size() > 2 ? shape[2] : 1;
+    gguf_set_val_str(statistics.gguf.get(), "general.type", "imatrix");
+    ggml_tensor* sums = statistics.add("w.in_sum2", {columns, matrices});
+    ggml_tensor* counts = statistics.add("w.counts", {1, matrices});
+    for (int64_t m = 0; m < matrices; ++m) {
+        Model::floats(counts)[m] = count(m);
+        for (int64_t i = 0; i < columns; ++i) Model::floats(sums)[m * columns + i] = sum(i, m);
+    }
+    statistics.write(dir.file("imatrix"));
+    const Outcome run = rt_gguf({"quantize", dir.file("m"), dir.file("q"), "--type", type,
+                                 "--imatrix", dir.file("imatrix")});
+    return {run, run.code == 0 ? ReadModel(dir.file("q")).bytes("w") : ""};
+}
+
+TEST(RtGgufQuantize, StatisticsOfZeroAreNoneAndAreNamed) {
+    Model model(8 << 20);
+    const float* values = Model::floats(model.add("w", {512, 4}));
+    const auto one = [](int64_t) { return 1.0f; };
+    const auto zero = quantize_with(
+        "q4_K", {512, 4}, [](int64_t, int64_t) { return 0.0f; }, one);
+    EXPECT_EQ(zero.bytes, quantized(GGML_TYPE_Q4_K, values, 4, 512)) << zero.run.err;
+    EXPECT_TRUE(has(zero.run.err, "tensor 'w': has statistics of nothing but zeros"))
+        << zero.run.err;
+    const auto half = quantize_with(
+        "q4_K", {512, 4}, [](int64_t i, int64_t) { return i < 256 ? 0.0f : 1.0f; }, one);
+    EXPECT_TRUE(has(half.run.err, "tensor 'w': statistics are zero for 256 of 512 columns"))
+        << half.run.err;
+    EXPECT_EQ(half.bytes.substr(0, 144), zero.bytes.substr(0, 144));
+    EXPECT_NE(half.bytes.substr(144, 144), zero.bytes.substr(144, 144));
+    const auto all = quantize_with(
+        "q4_K", {512, 4}, [](int64_t, int64_t) { return 1.0f; }, one);
+    EXPECT_EQ(half.bytes.substr(144, 144), all.bytes.substr(144, 144));
+    EXPECT_EQ(all.run.err, "");
+    // A type that looks at no importance has nothing to miss.
+    const auto q8_0 = quantize_with(
+        "q8_0", {512, 4}, [](int64_t, int64_t) { return 0.0f; }, one);
+    EXPECT_EQ(q8_0.run.err, "");
+}
+
+TEST(RtGgufQuantize, ExpertsWithoutStatisticsAreNamed) {
+    Model model(8 << 20);
+    const float* values = Model::floats(model.add("w", {256, 2, 4}));
+    const auto got = quantize_with(
+        "q4_0", {256, 2, 4}, [](int64_t, int64_t m) { return m == 1 ? 0.0f : 2.0f; },
+        [](int64_t m) { return m == 3 ? 0.0f : 2.0f; });
+    EXPECT_TRUE(has(got.run.err, "tensor 'w': 2 of 4 matrices have no statistics (1, 3)"))
+        << got.run.err;
+    const std::vector<float> ones(256, 1.0f);
+    const auto matrix = [&](int64_t m, const float* w) {
+        return quantized(GGML_TYPE_Q4_0, values + m * 512, 2, 256, w);
+    };
+    EXPECT_EQ(got.bytes, matrix(0, ones.data()) + matrix(1, nullptr) + matrix(2, ones.data()) +
+                             matrix(3, ones.data()));
+}
+
+TEST(RtGgufQuantize, TensorsWithoutStatisticsAreNamed) {
+    const TemporaryDirectory dir;
+    write_importance(dir.file("imatrix"));
+    Model model;
+    model.add("w", {256, 3, 2});
+    model.add("forgotten", {256, 2});
+    model.write(dir.file("m"));
+    const Outcome run = rt_gguf({"quantize", dir.file("m"), dir.file("q"), "--type", "q4_K",
+                                 "--imatrix", dir.file("imatrix")});
+    EXPECT_EQ(run.code, 0);
+    EXPECT_TRUE(has(run.err, "tensor 'forgotten': has no statistics")) << run.err;
+    EXPECT_TRUE(has(run.err, "tensor 'w': 1 of 2 matrices have no statistics (1)")) << run.err;
 }
 
 TEST(RtGgufQuantize, TypesThatNeedImportanceSaySo) {

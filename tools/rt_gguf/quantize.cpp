@@ -280,6 +280,29 @@ void warn_unused(const Wishes& wishes, const std::vector<Step>& plan) {
     }
 }
 
+// Where weights are quantized as without importance although it was given.
+void warn_gaps(const Importance& importance, const std::vector<Step>& plan) {
+    constexpr size_t kNamed = 20;
+    size_t n = 0;
+    for (const Step& step : plan) {
+        if (step.copied() || !takes_importance(step.type)) continue;
+        const std::string gaps = importance.gaps(*step.tensor);
+        if (gaps.empty() || n++ >= kNamed) continue;
+        std::fprintf(stderr, "rt-gguf: warning: '%s': tensor '%s': %s\n",
+                     cli::printable(importance.path()).c_str(),
+                     cli::printable(step.tensor->name).c_str(), gaps.c_str());
+    }
+    if (n > kNamed) {
+        std::fprintf(stderr, "rt-gguf: warning: and %zu more tensors like these\n", n - kNamed);
+    }
+    if (n > 0) {
+        std::fprintf(
+            stderr,
+            "rt-gguf: warning: columns without statistics count little beside others, and all "
+            "the same where there are no others\n");
+    }
+}
+
 cli::po::options_description quantize_options() {
     using cli::po::value;
     cli::po::options_description options("options");
@@ -332,6 +355,7 @@ int quantize(const Words& words) {
     const std::vector<Step> plan = make_plan(in, wishes);
     const Gguf meta = make_metadata(in, plan, wishes.type);
     warn_unused(wishes, plan);
+    if (importance) warn_gaps(*importance, plan);
 
     Writer writer(in, parsed.files[1], n_threads);
     writer.run(plan, meta.get());
