@@ -3,7 +3,9 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/base/limits.h"
 #include "core/base/os.h"
+#include "core/base/result.h"
 #include "ggml.h"
 #include "tenon/tenon.h"
 
@@ -18,6 +20,10 @@ extern "C" int64_t ggml_time_us() { return static_cast<int64_t>(tenon::os::now_n
 // Processor time of the process, in units of clock().
 extern "C" int64_t ggml_cycles() { return static_cast<int64_t>(std::clock()); }
 extern "C" int64_t ggml_cycles_per_ms() { return CLOCKS_PER_SEC / 1000; }
+
+extern "C" uint32_t tenon_usable_cpus() {
+    return tenon::guard<uint32_t>(1, [] { return tenon::os::process_limits().cpus; });
+}
 
 extern "C" FILE* ggml_fopen(const char* fname, const char* mode) {
     return fname && mode ? tenon::os::open_file(fname, mode) : nullptr;

@@ -44,10 +44,7 @@ uint64_t now_ns();                          // monotonic
 const char* environment(const char* name);  // NULL when unset, or when privileges are elevated
 const char* environment_unsafe(const char* name);  // also when elevated
 bool elevated();                                   // set-id or file capabilities
-uint64_t memory_total();                           // bytes of RAM this process may use
-uint64_t memory_available();                       // bytes
 std::string cpu_brand();                           // "AMD EPYC 9004", "CPU" when unknown
-uint32_t usable_cpus();                            // logical CPUs this process may use, at least 1
 std::string library_path();  // canonical path of the file this code was loaded from, or ""
 void print_backtrace();      // of the calling thread to stderr, as well as the system can
 

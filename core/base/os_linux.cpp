@@ -65,20 +65,6 @@ bool read_text(const char* path, char* text, size_t capacity) {
     return true;
 }
 
-// The number after `key` in a file of lines "key   number", or the file's only number for key "".
-bool read_number(const char* path, const char* key, uint64_t* value) {
-    char text[4096];
-    if (!read_text(path, text, sizeof text)) return false;
-    const char* at = std::strstr(text, key);
-    if (!at) return false;
-    at += std::strlen(key);
-    char* end;
-    const unsigned long long number = std::strtoull(at, &end, 10);
-    if (end == at) return false;
-    *value = number;
-    return true;
-}
-
 cpu_set_t* alloc_set(size_t n_cpus, size_t* size) {
     *size = CPU_ALLOC_SIZE(n_cpus);
     cpu_set_t* set = CPU_ALLOC(n_cpus);
@@ -109,25 +95,6 @@ void free_aligned(void* p, size_t size_bytes, size_t alignment) noexcept {
 
 bool elevated() { return ::getauxval(AT_SECURE) != 0; }
 
-uint64_t memory_total() {
-    const uint64_t physical = static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES))) *
-                              static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-    uint64_t limit;  // of the container; "max" is no number
-    return read_number("/sys/fs/cgroup/memory.max", "", &limit) ? std::min(limit, physical)
-                                                                : physical;
-}
-
-uint64_t memory_available() {
-    uint64_t kib;
-    uint64_t available = read_number("/proc/meminfo", "MemAvailable:", &kib) ? kib * 1024 : 0;
-    uint64_t limit, used;
-    if (read_number("/sys/fs/cgroup/memory.max", "", &limit) &&
-        read_number("/sys/fs/cgroup/memory.current", "", &used)) {
-        available = std::min(available, limit > used ? limit - used : 0);
-    }
-    return available;
-}
-
 std::string cpu_brand() {
     char text[4096];
     if (!read_text("/proc/cpuinfo", text, sizeof text)) return "CPU";
@@ -136,15 +103,6 @@ std::string cpu_brand() {
     ++at;
     while (*at == ' ') ++at;
     return {at, std::strcspn(at, "\n")};
-}
-
-uint32_t usable_cpus() {
-    size_t size;
-    cpu_set_t* set = alloc_set(kMaxCpus, &size);
-    if (!set) return 1;
-    const int n = ::sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 1;
-    CPU_FREE(set);
-    return n < 1 ? 1 : static_cast<uint32_t>(n);
 }
 
 bool request_amx_tiles() {

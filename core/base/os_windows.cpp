@@ -130,18 +130,6 @@ const char* environment(const char* name) { return std::getenv(name); }
 const char* environment_unsafe(const char* name) { return std::getenv(name); }
 bool elevated() { return false; }  // a program never runs with rights its starter did not give
 
-uint64_t memory_total() {
-    MEMORYSTATUSEX status{};
-    status.dwLength = sizeof status;
-    return ::GlobalMemoryStatusEx(&status) ? status.ullTotalPhys : 0;
-}
-
-uint64_t memory_available() {
-    MEMORYSTATUSEX status{};
-    status.dwLength = sizeof status;
-    return ::GlobalMemoryStatusEx(&status) ? status.ullAvailPhys : 0;
-}
-
 std::string cpu_brand() {
     char text[128] = "";
     DWORD size = sizeof text;
@@ -149,17 +137,6 @@ std::string cpu_brand() {
         ::RegGetValueA(HKEY_LOCAL_MACHINE, "HARDWARE\\DESCRIPTION\\System\\CentralProcessor\\0",
                        "ProcessorNameString", RRF_RT_REG_SZ, nullptr, text, &size);
     return rc == ERROR_SUCCESS && text[0] ? text : "CPU";
-}
-
-uint32_t usable_cpus() {
-    DWORD_PTR process = 0, system = 0;
-    if (!::GetProcessAffinityMask(::GetCurrentProcess(), &process, &system) || !process) {
-        // Zero: the process spans several groups of 64 and may use all of them.
-        return std::max<uint32_t>(1, ::GetActiveProcessorCount(ALL_PROCESSOR_GROUPS));
-    }
-    uint32_t n = 0;
-    for (; process; process &= process - 1) ++n;
-    return n;
 }
 
 std::string library_path() {

@@ -4,12 +4,14 @@
 #include <map>
 #include <mutex>
 
+#include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/os.h"
 #include "core/base/settings.h"
 #include "core/device/device.h"
 #include "core/stream/threads.h"
 #include "core/tensor/types.h"
+#include "tenon/ext/limits.h"
 #include "tenon/ext/threads.h"
 #include "tenon/tenon.h"
 
@@ -89,8 +91,26 @@ const char* host_op_name(const tenon_host*, int32_t op, int32_t sub_op) {
     return ggml_op_name(static_cast<ggml_op>(op));
 }
 
+tenon_status host_limits(const tenon_host*, tenon_process_limits* out) {
+    if (!out || !TENON_FITS(out, tenon_process_limits, threads)) return TENON_E_INVALID;
+    return guard<tenon_status>(TENON_E_NO_HOST_MEMORY, [&] {
+        const os::Limits limits = os::process_limits();
+        out->cpus = limits.cpus;
+        out->memory_total = limits.memory_total;
+        out->memory_available = limits.memory_available;
+        out->address_space = limits.address_space;
+        out->lockable_memory = limits.lockable_memory;
+        out->threads = limits.threads;
+        return tenon_status{TENON_OK};
+    });
+}
+
+constexpr tenon_ext_host_limits kHostLimits{sizeof(tenon_ext_host_limits), 0, host_limits};
+
 const void* host_extension(const tenon_host*, const char* id) {
-    if (id && std::string_view(id) == TENON_EXT_THREADS) return host_threads_extension();
+    if (!id) return nullptr;
+    if (std::string_view(id) == TENON_EXT_THREADS) return host_threads_extension();
+    if (std::string_view(id) == TENON_EXT_LIMITS) return &kHostLimits;
     return nullptr;
 }
 

@@ -131,12 +131,13 @@ Result<int> take_team(ggml_backend& stream, const RunOptions& options, TeamUse& 
     }
     if (n <= 0) n = default_threads();
     std::unique_ptr<tenon_team>& own = scratch.team;
-    if (!own || own->size() < n || own->forked()) {
+    if (!own || own->wanted() < n || own->forked()) {
         own.reset();
         auto made = make_stream_team(n);
         if (!made) return made.error();
         own = std::move(*made);
     }
+    n = std::min(n, own->size());
     if (auto ok = use.take(*own, n); !ok) return ok.error();
     return n;
 }

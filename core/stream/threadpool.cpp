@@ -33,20 +33,21 @@ uint32_t budget(const tenon_host*) { return thread_budget(); }
 
 tenon_team* team_get(const tenon_host*, uint32_t n, uint32_t* granted) {
     return guard<tenon_team*>(nullptr, [&]() -> Result<tenon_team*> {
-        const uint32_t members = std::clamp<uint32_t>(n, 1, thread_budget());
-        if (granted) *granted = members;
+        const int members = static_cast<int>(std::clamp<uint32_t>(n, 1, thread_budget()));
         {
             const std::lock_guard lock(teams().mutex);
             auto& idle = teams().idle;
             for (auto it = idle.begin(); it != idle.end(); ++it) {
-                if ((*it)->size() != static_cast<int>(members) || (*it)->forked()) continue;
+                if ((*it)->wanted() != members || (*it)->forked()) continue;
                 tenon_team* team = it->release();
                 idle.erase(it);
+                if (granted) *granted = static_cast<uint32_t>(team->size());
                 return team;
             }
         }
-        auto made = make_stream_team(static_cast<int>(members));
+        auto made = make_stream_team(members);
         if (!made) return made.error();
+        if (granted) *granted = static_cast<uint32_t>((*made)->size());
         return made->release();
     });
 }
@@ -103,6 +104,7 @@ tenon_status parallel_for(const tenon_host*, uint64_t n, uint64_t grain,
         if (team) return true;
         TeamOptions options;
         options.n_members = static_cast<int>(thread_budget());
+        options.may_shrink = true;
         auto created = tenon_team::create(options);
         if (!created) return created.error();
         team = std::move(*created);

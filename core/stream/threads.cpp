@@ -7,6 +7,8 @@
 #include <system_error>
 
 #include "core/base/bits.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
 #include "core/base/os.h"
 #include "core/stream/numa.h"
 #include "core/stream/spin.h"
@@ -51,11 +53,24 @@ Result<std::unique_ptr<tenon_team>> tenon_team::create(const TeamOptions& option
         try {
             team->workers_.emplace_back(&tenon_team::work, team.get(), static_cast<uint32_t>(i));
         } catch (const std::system_error& e) {
+            if (options.may_shrink) {
+                team->shrink_to(i, e.what());
+                break;
+            }
             return fail(TENON_E_BUSY, "cannot start thread %d of %d: %s", i, options.n_members,
                         e.what());
         }
     }
     return team;
+}
+
+// The system gives no more threads: those that run are the team.
+void tenon_team::shrink_to(int n_members, const char* why) {
+    static std::atomic<bool> warned{false};
+    options_.n_members = n_members;
+    if (warned.exchange(true, std::memory_order_relaxed)) return;
+    log(GGML_LOG_LEVEL_WARN, "%d of %d threads could be started (%s): the work is theirs",
+        n_members, wanted_, why);
 }
 
 tenon_team::~tenon_team() {
@@ -211,7 +226,8 @@ int default_threads() {
 }
 
 uint32_t thread_budget() {
-    static const uint32_t budget = std::min<uint32_t>(os::usable_cpus(), GGML_MAX_N_THREADS);
+    static const uint32_t budget =
+        std::min<uint32_t>(os::process_limits().cpus, GGML_MAX_N_THREADS);
     return budget;
 }
 
@@ -219,6 +235,7 @@ Result<std::unique_ptr<tenon_team>> make_stream_team(int n_members) {
     TeamOptions options;
     options.n_members = std::clamp(n_members, 1, GGML_MAX_N_THREADS);
     options.spin_rounds = kStreamSpinRounds;
+    options.may_shrink = true;
     return tenon_team::create(options);
 }
 

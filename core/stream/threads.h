@@ -21,6 +21,7 @@ struct TeamOptions {
     int priority = 0;          // enum ggml_sched_priority
     bool strict_cpu = false;   // one CPU of the mask per member
     bool paused = false;       // workers sleep until resumed or needed
+    bool may_shrink = false;   // fewer members where the system starts no more threads
     bool cpumask[GGML_MAX_N_THREADS] = {};  // all false: as the process
 };
 
@@ -33,13 +34,15 @@ struct tenon_team {
     using Function = void (*)(void* arg, uint32_t member, uint32_t members);
 
     static tenon::Result<std::unique_ptr<tenon_team>> create(const tenon::TeamOptions& options);
-    explicit tenon_team(const tenon::TeamOptions& options) : options_(options) {}
+    explicit tenon_team(const tenon::TeamOptions& options)
+        : options_(options), wanted_(options.n_members) {}
     ~tenon_team();  // waits for the workers
     tenon_team(const tenon_team&) = delete;
     tenon_team& operator=(const tenon_team&) = delete;
 
     int size() const { return options_.n_members; }
-    bool forked() const;  // its threads stayed in the parent process
+    int wanted() const { return wanted_; }  // members asked for; more than size() after a shrink
+    bool forked() const;                    // its threads stayed in the parent process
 
     // Runs function(arg, 0 … active-1), all at the same time. TENON_E_BUSY when the team runs
     // already, TENON_E_INTERNAL when a member threw: the others still ran to their end.
@@ -57,6 +60,7 @@ private:
     static constexpr uint32_t kMembersBits = 10;
     static constexpr uint32_t kMembersMask = (1u << kMembersBits) - 1;
 
+    void shrink_to(int n_members, const char* why);
     void work(uint32_t member);
     void call(Function function, void* arg, uint32_t member, uint32_t members) noexcept;
     uint32_t wait_for_run(uint32_t seen, uint32_t rounds);
@@ -65,6 +69,7 @@ private:
     bool mask_of(uint32_t member, bool* mask) const;
 
     tenon::TeamOptions options_;
+    int wanted_;
     std::vector<std::thread> workers_;
     std::atomic<int> active_{0};  // members of the next run; 0: all
     std::atomic<bool> taken_{false};

@@ -12,12 +12,14 @@
 #include "plugins/cpu/plugin.h"
 #include "tenon/ext/cpu.h"
 #include "tenon/ext/features.h"
+#include "tenon/ext/limits.h"
 #include "tenon/ext/threads.h"
 
 #include TENON_CPU_VARIANT_HEADER
 
 struct tenon_plugin_ctx {
     const tenon_host* host;
+    const tenon_ext_host_limits* limits;  // NULL: the host has none
     const tenon_ext_host_threads*
         threads;      // NULL: the host has none, everything runs on one thread
     uint32_t budget;  // threads that workspace is announced for
@@ -128,9 +130,18 @@ constexpr tenon_stream_vtbl kStreamTable = {
 
 void device_close(tenon_device* device) { delete reinterpret_cast<Device*>(device); }
 
-tenon_status device_memory(tenon_device*, tenon_memory_info* out, tenon_error*) {
-    out->total = memory_total();
-    out->free = out->total;
+// What the process may have and may still take; zeros when the host cannot tell.
+tenon_process_limits limits_of(const tenon_plugin_ctx& ctx) {
+    tenon_process_limits limits = {};
+    limits.struct_size = sizeof limits;
+    if (ctx.limits && ctx.limits->limits(ctx.host, &limits) != TENON_OK) limits = {};
+    return limits;
+}
+
+tenon_status device_memory(tenon_device* device, tenon_memory_info* out, tenon_error*) {
+    const tenon_process_limits limits = limits_of(*reinterpret_cast<Device*>(device)->ctx);
+    out->total = limits.memory_total;
+    out->free = limits.memory_available;
     out->flags = 1u << 0;  // an estimate: what is free changes under our feet
     return TENON_OK;
 }
@@ -228,6 +239,8 @@ tenon_status init(const tenon_host* host, const tenon_plugin_config*, tenon_plug
     if (TENON_HAS(host, tenon_host, extension)) {
         ctx->threads =
             static_cast<const tenon_ext_host_threads*>(host->extension(host, TENON_EXT_THREADS));
+        ctx->limits =
+            static_cast<const tenon_ext_host_limits*>(host->extension(host, TENON_EXT_LIMITS));
     }
     if (ctx->threads) ctx->budget = std::max(ctx->threads->budget(host), 1u);
     ctx->runner.always_team = flag(host, "always_team", false);
@@ -254,7 +267,7 @@ tenon_status device_info(tenon_plugin_ctx* ctx, uint32_t index, tenon_device_inf
     out->name = "CPU";
     out->description = ctx->processor;
     out->driver = kNote.variant;
-    out->memory_total = memory_total();
+    out->memory_total = limits_of(*ctx).memory_total;
     out->caps = TENON_CAP_READS_HOST | TENON_CAP_HOST_THREADS | TENON_CAP_MMAP_FRIENDLY;
     out->numa_node = -1;
     return TENON_OK;

@@ -12,6 +12,4 @@ void relax();
 // Marketing name of the processor, NUL-terminated, cut to `size` bytes; "CPU" when unknown.
 void processor_name(char* out, size_t size);
 
-uint64_t memory_total();  // bytes of RAM; 0 when unknown
-
 }  // namespace tenon::cpu

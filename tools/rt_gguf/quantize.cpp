@@ -339,7 +339,7 @@ int quantize(const Words& words) {
     const int n_threads = given.count("threads")
                               ? static_cast<int>(cli::parse_integer("--threads", text("threads"), 1,
                                                                     GGML_MAX_N_THREADS))
-                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+                              : static_cast<int>(tenon_usable_cpus());
 
     const auto start = std::chrono::steady_clock::now();
     ModelFile in(parsed.files[0]);

@@ -32,6 +32,10 @@ GGML_API void tenon_clear_error(void);
 
 GGML_API const char* tenon_version(void); /* "0.1.0", of the library */
 
+/* CPUs this process may use: its affinity, then the quota of its control groups rounded up. At
+   least 1. Reads the system anew, some 100 us. Any thread. */
+GGML_API uint32_t tenon_usable_cpus(void);
+
 /* ---- plugins --------------------------------------------------------------------------------- */
 
 /* Outcome of one step of the loading pipeline. */

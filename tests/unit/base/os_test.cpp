@@ -104,9 +104,6 @@ TEST(Os, TheClockOnlyRises) {
 }
 
 TEST(Os, KnowsTheMachine) {
-    EXPECT_GE(os::usable_cpus(), 1u);
-    EXPECT_GT(os::memory_total(), uint64_t{1} << 20);
-    EXPECT_LE(os::memory_available(), os::memory_total());
     EXPECT_FALSE(os::cpu_brand().empty());
     EXPECT_TRUE(fs::exists(os::library_path())) << os::library_path();
     EXPECT_FALSE(os::elevated());
