@@ -110,6 +110,23 @@ TEST(AttentionKernels, ARowThatSeesNothingIsZero) {
     }
 }
 
+// The two ways to write attention answer alike.
+TEST(SoftMaxKernel, ARowThatSeesNothingIsZero) {
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    for (const int64_t n : {1, 5, 67}) {
+        Tensor x(GGML_TYPE_F32, {n, 3, 1, 1}), mask(GGML_TYPE_F32, {n, 3, 1, 1});
+        x.fill(2);
+        std::fill_n(mask.f32() + n, 2 * n, -kInf);
+        x.f32()[2 * n] = kNan;  // what is no number stays none
+        Node node(GGML_OP_SOFT_MAX, GGML_TYPE_F32, {n, 3, 1, 1}, {&x, &mask});
+        node.with(tenon_soft_max_params{1, 0}).fill(7);
+        ASSERT_EQ(node.run(), "");
+        EXPECT_FLOAT_EQ(node.f32()[0], 1.0f / static_cast<float>(n));
+        for (int64_t i = n; i < 2 * n; ++i) EXPECT_EQ(node.f32()[i], 0.0f) << i;
+        EXPECT_TRUE(std::isnan(node.f32()[2 * n]));
+    }
+}
+
 TEST(AttentionKernels, NansAreKept) {
     for (const int64_t rows : {2, 60}) {
         for (const int64_t n_keys : {5, 700}) {

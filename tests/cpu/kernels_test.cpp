@@ -143,17 +143,52 @@ TEST(Kernels, EqualElementsKeepTheirOrderWhenSorted) {
     }
 }
 
-TEST(Kernels, NansAreSortedToTheEnds) {
-    Tensor x(GGML_TYPE_F32, {600, 1, 1, 1});
-    for (int64_t i = 0; i < 600; ++i) x.f32()[i] = i == 300 ? kNan : static_cast<float>(i);
-    Node sorted(GGML_OP_ARGSORT, GGML_TYPE_I32, {600, 1, 1, 1}, {&x});
-    ASSERT_EQ(sorted.with(tenon_argsort_params{GGML_SORT_ORDER_ASC}).run(), "");
-    EXPECT_EQ(sorted.i32()[599], 300);
-    EXPECT_EQ(sorted.i32()[0], 0);
-    Node best(GGML_OP_TOP_K, GGML_TYPE_I32, {3, 1, 1, 1}, {&x});
-    ASSERT_EQ(best.run(), "");  // whatever it selects, it is three different elements
-    EXPECT_NE(best.i32()[0], best.i32()[1]);
-    EXPECT_NE(best.i32()[1], best.i32()[2]);
+// ARGSORT, TOP_K and ARGMAX agree: NaN is less than everything, whatever its sign and place.
+TEST(Kernels, NansAreChosenLast) {
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    for (const float nan : {kNan, -kNan}) {
+        for (const int64_t first : {0, 300}) {  // among those a heap starts with, or later
+            Tensor x(GGML_TYPE_F32, {600, 1, 1, 1});
+            for (int64_t i = 0; i < 600; ++i) x.f32()[i] = static_cast<float>(i % 599);
+            for (int64_t i = first; i < first + 5; ++i) x.f32()[i] = nan;
+            x.f32()[599] = -kInf;
+            Node sorted(GGML_OP_ARGSORT, GGML_TYPE_I32, {600, 1, 1, 1}, {&x});
+            ASSERT_EQ(sorted.with(tenon_argsort_params{GGML_SORT_ORDER_ASC}).run(), "");
+            EXPECT_EQ(sorted.i32()[0], first);
+            EXPECT_EQ(sorted.i32()[4], first + 4);
+            EXPECT_EQ(sorted.i32()[5], 599);
+            EXPECT_EQ(sorted.i32()[599], 598);
+            ASSERT_EQ(sorted.with(tenon_argsort_params{GGML_SORT_ORDER_DESC}).run(), "");
+            EXPECT_EQ(sorted.i32()[0], 598);
+            EXPECT_EQ(sorted.i32()[594], 599);
+            EXPECT_EQ(sorted.i32()[595], first);
+            for (const int64_t k : {3, 597}) {
+                Node best(GGML_OP_TOP_K, GGML_TYPE_I32, {k, 1, 1, 1}, {&x});
+                ASSERT_EQ(best.run(), "");
+                for (int64_t i = 0; i < k; ++i) EXPECT_EQ(best.i32()[i], sorted.i32()[i]) << i;
+            }
+            Node most(GGML_OP_ARGMAX, GGML_TYPE_I32, {1, 1, 1, 1}, {&x});
+            ASSERT_EQ(most.run(), "");
+            EXPECT_EQ(most.i32()[0], 598);
+        }
+    }
+}
+
+// Programs ask with 0 dimensions whether frequency factors are supported at all.
+TEST(Kernels, ARotationOfNoDimensionsIsACopy) {
+    for (const int32_t mode : {0, 2, 8, 40}) {
+        Tensor x(GGML_TYPE_F32, {6, 2, 3, 1}), positions(GGML_TYPE_I32, {12, 1, 1, 1});
+        Tensor factors(GGML_TYPE_F32, {3, 1, 1, 1});
+        for (int32_t i = 0; i < 36; ++i) x.f32()[i] = static_cast<float>(i);
+        for (int32_t i = 0; i < 12; ++i) positions.i32()[i] = i;
+        Node node(GGML_OP_ROPE, GGML_TYPE_F32, {6, 2, 3, 1}, {&x, &positions, &factors});
+        tenon_rope_params p = {};
+        p.mode = mode;
+        ASSERT_EQ(node.with(p).refusal(), TENON_REASON_NONE) << mode;
+        node.fill(-1);
+        ASSERT_EQ(node.run(), "");
+        for (int32_t i = 0; i < 36; ++i) EXPECT_EQ(node.f32()[i], x.f32()[i]) << mode;
+    }
 }
 
 // ---- indices in data ----------------------------------------------------------------------------

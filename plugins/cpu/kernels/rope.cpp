@@ -24,9 +24,9 @@ Verdict check_mode(const ggml_tensor& node, const tenon_rope_params& p) {
     if (p.mode != 0 && p.mode != 2 && p.mode != kMrope && p.mode != kVision && p.mode != kImrope) {
         return no(TENON_REASON_OP_PARAM, "unknown rotation mode");
     }
-    if (p.n_dims <= 0 || p.n_dims % 2 != 0 || p.n_dims > n) {
-        return no(TENON_REASON_OP_PARAM, "n_dims is odd or exceeds the row");
-    }
+    if (p.n_dims % 2 != 0) return no(TENON_REASON_OP_PARAM, "n_dims is odd");
+    if (p.n_dims < 0 || p.n_dims > n)  // 0 rotates nothing
+        return no(TENON_REASON_OP_PARAM, "n_dims exceeds the row");
     if (p.n_offs < 0 || p.n_offs % 2 != 0 || int64_t{p.n_offs} + p.n_dims > n) {
         return no(TENON_REASON_OP_PARAM, "the rotated window does not lie inside the row");
     }
@@ -39,7 +39,7 @@ Verdict check_mode(const ggml_tensor& node, const tenon_rope_params& p) {
         if (section < 0) return no(TENON_REASON_OP_PARAM, "a section is negative");
         total += section;
     }
-    if (p.sections[0] + int64_t{p.sections[1]} + p.sections[2] == 0) {
+    if (p.n_dims > 0 && p.sections[0] + int64_t{p.sections[1]} + p.sections[2] == 0) {
         return no(TENON_REASON_OP_PARAM, "the first three sections are empty");
     }
     if (total > n) return no(TENON_REASON_OP_PARAM, "sections exceed the row");

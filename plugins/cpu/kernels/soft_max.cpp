@@ -1,6 +1,9 @@
 // SOFT_MAX: dst = e^(z - max z) / sum, z = scale*x + slope*mask, row by row. A sink adds to the
-// sum. SOFT_MAX_BACK: dst = scale*y*(dy - sum of y*dy), where y is what SOFT_MAX gave.
+// sum. Where every z is -inf, a query that sees no key, dst is 0 as it is in FLASH_ATTN_EXT: what
+// is left of the sum when every e^z goes to 0 beside anything else. SOFT_MAX_BACK: dst =
+// scale*y*(dy - sum of y*dy), where y is what SOFT_MAX gave.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -13,6 +16,8 @@ namespace tenon::cpu {
 namespace {
 
 using simd::f32;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Verdict supports(const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
@@ -49,7 +54,11 @@ float scores(float* dst, const X* x, const M* mask, int64_t n, float scale, floa
     } else {
         simd::map(dst, x, n, [=](f32 v) { return v * s; });
     }
-    return simd::max_of(dst, n, -std::numeric_limits<float>::infinity());
+    return simd::max_of(dst, n, -kInfinity);
+}
+
+bool is_all(const float* x, int64_t n, float value) {
+    return std::all_of(x, x + n, [=](float element) { return element == value; });
 }
 
 // dst = e^(dst - most); returns the sum.
@@ -101,6 +110,7 @@ void run_types(const Task& task, const ggml_tensor& node) {
         const float slope = alibi_slope(i2, x.ne[2], p.max_bias);
         float most = scores(e, row<const X>(x, i1, i2, i3), m, n, p.scale, slope);
         if (sinks) most = std::max(most, sinks[i2]);
+        if (most == -kInfinity && is_all(e, n, most)) return simd::fill(dst, n, 0.0f);
         double sum = exponentials(e, n, most);
         if (sinks) sum += std::exp(sinks[i2] - most);
         simd::scale(dst, e, n, static_cast<float>(1.0 / sum));

@@ -1,9 +1,9 @@
 // ARGSORT: the indices that put each row in order; equal elements keep theirs.
 // TOP_K: the indices of the k largest elements of each row, largest first.
 //
-// An element and its index become one 64-bit number, so that sorting numbers sorts both. NaN comes
-// beyond infinity, or with its sign bit set before minus infinity. No two numbers are equal: there
-// is one result, however it is come by, and all members can work at one long row.
+// An element and its index become one 64-bit number, so that sorting numbers sorts both. NaN counts
+// as less than minus infinity: it is chosen last, as ARGMAX chooses it. No two numbers are equal:
+// there is one result, however it is come by, and all members can work at one long row.
 
 #include <algorithm>
 #include <bit>
@@ -15,8 +15,9 @@
 namespace tenon::cpu {
 namespace {
 
-// Unsigned numbers in the order of the floats; both zeros are equal.
+// Unsigned numbers in the order of the floats; both zeros are equal, NaN is the least.
 uint32_t order_of(float x) {
+    if (x != x) return 0;
     const uint32_t bits = std::bit_cast<uint32_t>(x + 0.0f);
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
@@ -247,7 +248,8 @@ void collect_with_heap(uint64_t* items, int64_t k, const T* x, int64_t begin, in
     };
     int64_t i = begin + k;
     for (; i + f32::lanes <= end; i += f32::lanes) {
-        if (!simd::any(simd::less(simd::splat(worst), simd::load(x + i)))) continue;
+        const bool none = !simd::any(simd::less(simd::splat(worst), simd::load(x + i)));
+        if (none && worst == worst) continue;  // anything is better than NaN
         for (int64_t lane = 0; lane < f32::lanes; ++lane) consider(i + lane);
     }
     for (; i < end; ++i) consider(i);

@@ -23,13 +23,13 @@ double slope(int64_t head, int64_t n_heads, double max_bias) {
                  : std::exp2(-max_bias / 2 / n * (2 * (h - n) + 1));
 }
 
-// Scores become weights. A sink takes part in the sum only. Nothing but -inf and no sink: zeros if
-// `zeros`, else NaN.
-void softmax(std::vector<double>& z, const double* sink, bool zeros) {
+// Scores become weights. A sink takes part in the sum only. Nothing but -inf and no sink: zeros.
+void softmax(std::vector<double>& z, const double* sink) {
     double most = -INFINITY, sum = 0;
     for (double x : z) most = std::max(most, x);
     if (sink) most = std::max(most, *sink);
-    if (zeros && most == -INFINITY) return std::fill(z.begin(), z.end(), 0.0);
+    const bool sees_nothing = std::ranges::all_of(z, [](double x) { return x == -INFINITY; });
+    if (sees_nothing && most == -INFINITY) return std::fill(z.begin(), z.end(), 0.0);
     for (double& x : z) sum += x = std::exp(x - most);
     if (sink) sum += std::exp(*sink - most);
     for (double& x : z) x /= sum;
@@ -49,7 +49,7 @@ void soft_max(const ggml_tensor& node, Result& out) {
                            if (!mask.v.empty())
                                z[i] += m * mask(i, i1, i2 % mask.ne[2], i3 % mask.ne[3]);
                        }
-                       softmax(z, sinks.v.empty() ? nullptr : &sinks.v[i2], false);
+                       softmax(z, sinks.v.empty() ? nullptr : &sinks.v[i2]);
                        for (int64_t i = 0; i < x.ne[0]; ++i) out(i, i1, i2, i3) = z[i];
                    });
 }
@@ -178,7 +178,7 @@ void flash_attn_ext(const ggml_tensor& node, Result& out) {
                                u += m * mask(j, n, h % mask.ne[2], b % mask.ne[3]);
                            z[j] = u;
                        }
-                       softmax(z, sinks.v.empty() ? nullptr : &sinks.v[h], true);
+                       softmax(z, sinks.v.empty() ? nullptr : &sinks.v[h]);
                        double* sums = &out(0, h, n, b);
                        std::fill(sums, sums + v.ne[0], 0.0);
                        for (int64_t j = 0; j < n_keys; ++j) {

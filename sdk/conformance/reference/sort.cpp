@@ -15,8 +15,10 @@ void sort_rows(const ggml_tensor& node, Result& out, bool descending) {
     for (int64_t r = 0; r < a.ne[1] * a.ne[2] * a.ne[3]; ++r) {
         const double* row = a.v.data() + r * a.ne[0];
         std::iota(order.begin(), order.end(), 0);
+        // NaN counts as less than everything.
+        const auto less = [](double a, double b) { return b == b && (a != a || a < b); };
         std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-            return descending ? row[i] > row[j] : row[i] < row[j];
+            return descending ? less(row[j], row[i]) : less(row[i], row[j]);
         });
         std::copy_n(order.begin(), out.ne[0], out.v.begin() + r * out.ne[0]);
     }
