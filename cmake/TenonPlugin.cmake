@@ -35,6 +35,8 @@ function(tenon_add_plugin name)
       add_library(${object} OBJECT ${arg_${part}})
       target_link_libraries(${object} PRIVATE tenon_options)
       target_compile_options(${object} PRIVATE ${compile_flags})
+      string(TOLOWER ${part} tag)
+      target_compile_definitions(${object} PRIVATE TENON_KIT_TAG=${tag})  # tenon/kit/tag.h
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
       if(part STREQUAL "KERNELS")
         target_compile_options(${object} PRIVATE ${arg_OPTIONS})
