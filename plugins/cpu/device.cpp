@@ -146,35 +146,11 @@ tenon_status device_memory(tenon_device* device, tenon_memory_info* out, tenon_e
     return TENON_OK;
 }
 
-void judge(const tenon_plugin_ctx& ctx, const ggml_tensor& node, bool support_only,
-           tenon_op_verdict& out) {
-    out.flags = TENON_VERDICT_CACHEABLE;
-    if (tenon_is_view_op(node.op)) {
-        out.support = TENON_SUPPORT_YES;
-        return;
-    }
-    Verdict why;
-    const Kernel* kernel = find_kernel(node, &why);
-    if (!kernel) {
-        out.support = TENON_SUPPORT_NO;
-        out.reason = why.reason;
-        out.detail = why.detail;
-        return;
-    }
-    out.support = TENON_SUPPORT_YES;
-    if (tenon_is_empty(&node)) return;
-    if (kernel->workspace) out.workspace = kernel->workspace(node, static_cast<int>(ctx.budget));
-    if (support_only) return;
-    const double ns = cost_ns(*kernel, node);
-    out.time_ns = static_cast<uint64_t>(ns > 20000 ? ns / ctx.budget : ns);
-    out.confidence = 40;
-}
-
 tenon_status device_query_ops(tenon_device* device, const tenon_op_query* query, tenon_error*) {
     const tenon_plugin_ctx& ctx = *reinterpret_cast<Device*>(device)->ctx;
     char* verdicts = static_cast<char*>(query->verdicts);
     for (uint32_t i = 0; i < query->n; ++i) {
-        judge(ctx, *query->ops[i], query->want & 1u,
+        judge(*query->ops[i], static_cast<int>(ctx.budget), query->want & 1u,
               *reinterpret_cast<tenon_op_verdict*>(verdicts + size_t{i} * query->stride));
     }
     return TENON_OK;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/slices.h"
+#include "tenon/kit/graph_reading.h"
 
 namespace tenon::cpu {
 namespace {
@@ -17,19 +18,6 @@ constexpr int64_t kFewestColumns = 1024;  // of a block
 constexpr double kWorthNs = 4000;         // of all nodes; below, it is all in the caches anyway
 // Of the first node: no group of smaller ones is worth it.
 constexpr int64_t kFewestElements = 1024;
-
-// What a view shows, through all views of it. In a graph made by hand that may be a circle, which
-// ends where the slow one of two walkers is met.
-const ggml_tensor* shown_by(const ggml_tensor* t) {
-    const ggml_tensor* slow = t;
-    for (bool step = false; t->op != GGML_OP_NONE && tenon_is_view_op(t->op) && t->src[0];
-         step = !step) {
-        t = t->src[0];
-        if (t == slow) break;
-        if (step) slow = slow->src[0];
-    }
-    return t;
-}
 
 class Matcher {
 public:
@@ -53,7 +41,7 @@ public:
                  step.kernel->workspace ? step.kernel->workspace(node, 1) : 0};
         bool connected = group_.n == 0;
         for (int k = 0; k < GGML_MAX_SRC; ++k) {
-            added.from[k] = node.src[k] ? find(*shown_by(node.src[k])) : int8_t{-1};
+            added.from[k] = node.src[k] ? find(kit::shown_by(*node.src[k])) : int8_t{-1};
             connected = connected || added.from[k] >= 0;
         }
         if (!connected) return false;
@@ -165,17 +153,10 @@ private:
 
     bool is_temporary(uint32_t i) const {
         const ggml_tensor& made = node(i);
-        const TypeSize size = type_size(made.type);
-        if (!graph_.use_counts || made.view_src || group_.nodes[i].kernel->parts.of_src0 ||
-            !tenon_is_contiguous(&made, size.block, size.bytes)) {
-            return false;
-        }
+        if (group_.nodes[i].kernel->parts.of_src0 || !is_contiguous(made)) return false;
         int32_t uses = 0;
-        for (uint32_t j = i + 1; j < group_.n; ++j) {
-            for (const ggml_tensor* src : node(j).src) uses += src == &made;
-        }
-        // What nobody reads is there to be looked at.
-        return uses > 0 && uses == graph_.use_counts[group_.nodes[i].node];
+        for (uint32_t j = i + 1; j < group_.n; ++j) uses += kit::uses_by(node(j), made);
+        return kit::may_stay_unwritten(graph_, group_.nodes[i].node, uses);
     }
 
     int64_t fewest_columns() const { return limits_.small ? 64 : kFewestColumns; }
@@ -215,7 +196,7 @@ private:
     }
 
     static int64_t bytes_of(const ggml_tensor& t) {
-        return static_cast<int64_t>(row_bytes(t.type, t.ne[0])) * tenon_nrows(&t);
+        return static_cast<int64_t>(kit::element_bytes(t));
     }
 
     const tenon_graph_view& graph_;

@@ -9,21 +9,10 @@
 namespace tenon::cpu {
 namespace {
 
-struct Extent {
-    const char* begin;
-    const char* end;
-};
-Extent extent_of(const ggml_tensor& t) {
-    if (tenon_is_empty(&t)) return {};
-    const char* data = static_cast<const char*>(t.data);
-    return {data, data + span_below(t, GGML_MAX_DIMS)};
-}
-bool overlap(const Extent& a, const Extent& b) { return a.begin < b.end && b.begin < a.end; }
-
-bool lie_alike(const ggml_tensor& a, const ggml_tensor& b) {
-    return a.data == b.data && a.type == b.type && tenon_same_shape(&a, &b) &&
-           tenon_same_stride(&a, &b);
-}
+using kit::Extent;
+using kit::extent_of;
+using kit::lie_alike;
+using kit::overlap;
 
 // What the memory of one node is to the other nodes and what they read.
 enum class Memory {

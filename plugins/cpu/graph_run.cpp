@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "tenon/kit/graph_reading.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -116,7 +118,7 @@ tenon_status GraphRunner::choose_steps(Plan& plan, const tenon_graph_view& graph
     plan.steps.clear();
     for (uint32_t i = 0; i < graph.n_nodes; ++i) {
         const ggml_tensor& node = *graph.nodes[i];
-        if (tenon_is_view_op(node.op) || tenon_is_empty(&node)) continue;
+        if (!kit::computes(node)) continue;
         Verdict why;
         const Kernel* kernel = find_kernel(node, &why);
         if (!kernel) return node_error(host_, node, TENON_E_UNSUPPORTED, why.detail, error);
@@ -145,7 +147,7 @@ Group GraphRunner::choose_group(Plan& plan, const tenon_graph_view& graph, uint3
                                 const tenon_run_params& params, int32_t n_threads, double& ns) {
     Group group{begin, begin + 1, n_threads};
     const auto rest = std::span<const Step>(plan.steps).subspan(begin);
-    if (plan.fusing && rest.size() > 1) {
+    if (fuses(params) && rest.size() > 1) {
         const uint32_t n = fuse(graph, rest, {n_threads, options_.always_team}, candidate_);
         if (n > 1) {
             group.end = begin + n;
@@ -164,10 +166,8 @@ Group GraphRunner::choose_group(Plan& plan, const tenon_graph_view& graph, uint3
 
 tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
                                     const tenon_run_params& params, tenon_error* error) {
-    plan.uid = 0;  // not found again until complete
     plan.groups.clear();
     plan.fused.clear();
-    plan.fusing = fuses(params);
     if (const tenon_status status = choose_steps(plan, graph, params, error)) return status;
     const int32_t n_threads =
         params.team && threads_
@@ -188,30 +188,15 @@ tenon_status GraphRunner::make_plan(Plan& plan, const tenon_graph_view& graph,
         }
     }
     plan.alone = n_threads == 1 || (saved_ns < kTeamSavesNs && !options_.always_team);
-    plan.n_nodes = graph.n_nodes;
-    plan.n_threads = params.n_threads;
-    plan.workspace_size = params.workspace_size;
-    plan.uid = graph.uid;
     return TENON_OK;
 }
 
 const Plan* GraphRunner::plan_for(const tenon_graph_view& graph, const tenon_run_params& params,
                                   tenon_error* error) {
-    Plan* target = &unnamed_;
-    if (graph.uid != 0) {
-        target = &plans_[0];
-        for (Plan& plan : plans_) {
-            if (plan.uid == graph.uid && plan.n_nodes == graph.n_nodes &&
-                plan.n_threads == params.n_threads &&
-                plan.workspace_size == params.workspace_size && plan.fusing == fuses(params)) {
-                plan.last_use = ++clock_;
-                return &plan;
-            }
-            if (plan.last_use < target->last_use) target = &plan;
-        }
-        target->last_use = ++clock_;
-    }
-    return make_plan(*target, graph, params, error) == TENON_OK ? target : nullptr;
+    const PlanKey key{graph.uid, graph.n_nodes, params.n_threads, params.workspace_size,
+                      fuses(params)};
+    return plans_.find_or_make(
+        key, [&](Plan& plan) { return make_plan(plan, graph, params, error) == TENON_OK; });
 }
 
 tenon_status GraphRunner::run(const tenon_graph_view& graph, const tenon_run_params& params,

@@ -7,6 +7,7 @@
 #include "plugins/cpu/fuse.h"
 #include "plugins/cpu/team.h"
 #include "tenon/ext/threads.h"
+#include "tenon/kit/plan_cache.h"
 
 namespace tenon::cpu {
 
@@ -18,13 +19,17 @@ struct Group {
     int32_t fused = -1;   // in Plan::fused
 };
 
-// Everything about a graph that follows from topology, shapes, types and parameters.
-struct Plan {
-    uint64_t uid = 0;  // 0: not for a second run
+// Runs that a plan serves.
+struct PlanKey {
+    uint64_t uid = 0;
     uint32_t n_nodes = 0, n_threads = 0;
     uint64_t workspace_size = 0;
-    uint64_t last_use = 0;
     bool fusing = false;
+    bool operator==(const PlanKey&) const = default;
+};
+
+// Everything about a graph that follows from topology, shapes, types and parameters.
+struct Plan {
     bool alone = true;  // not worth waking anybody
     std::vector<Step> steps;
     std::vector<Group> groups;
@@ -50,9 +55,7 @@ private:
     bool fuses(const tenon_run_params& params) const {
         return options_.fusion && !(params.flags & TENON_RUN_REFERENCE);
     }
-    // The plan to use: an earlier one with this uid, or one made anew in the storage used longest
-    // ago; graphs without uid have storage of their own. NULL: *error says why the graph cannot
-    // run.
+    // The plan to use, an earlier one or a new one. NULL: *error says why the graph cannot run.
     const Plan* plan_for(const tenon_graph_view& graph, const tenon_run_params& params,
                          tenon_error* error);
     tenon_status make_plan(Plan& plan, const tenon_graph_view& graph,
@@ -63,14 +66,11 @@ private:
     Group choose_group(Plan& plan, const tenon_graph_view& graph, uint32_t begin,
                        const tenon_run_params& params, int32_t n_threads, double& ns);
 
-    static constexpr int kPlans = 16;
     const tenon_host* host_;
     const tenon_ext_host_threads* threads_;
     RunnerOptions options_;
-    Plan plans_[kPlans];
-    Plan unnamed_;          // graphs without uid
+    kit::PlanCache<PlanKey, Plan, 16> plans_;
     FusedGroup candidate_;  // while a plan is made
-    uint64_t clock_ = 0;
 };
 
 }  // namespace tenon::cpu

@@ -2,7 +2,8 @@
 // team computes its share. Kernels see tensors, their task and the workspace; nothing else.
 //
 // Writing one: a file kernels/<stem>.cpp with supports() and run() in an unnamed namespace and one
-// `extern constinit const Kernel kName{…}` at its end, declared and listed in kernels.cpp.
+// `extern constinit const Kernel kName{…}` at its end, declared and listed in kernels.cpp. What is
+// no CPU's own business, verdicts, types, layout, rows, is the kit's (tenon/kit.h).
 // - supports() answers from types, shapes, strides and parameters only: data may be NULL. run() is
 //   only called for nodes that supports() accepted and whose result is not empty; sources may be.
 // - run() is called once per member with distinct task.ith < task.nth. Without barrier(), members
@@ -19,21 +20,27 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tenon/op_params.h"
-#include "tenon/plugin.h"
-#include "tenon/tensor.h"
+#include "tenon/kit/layout.h"
+#include "tenon/kit/rows.h"
+#include "tenon/kit/types.h"
+#include "tenon/kit/verdict.h"
 
 namespace tenon::cpu {
 
-// Answer to "does this kernel compute this node?". A refusal names its reason (TENON_REASON_*) and
-// completes "because …" with a static text.
-struct Verdict {
-    uint32_t reason = TENON_REASON_NONE;
-    const char* detail = nullptr;
-    explicit constexpr operator bool() const { return reason == TENON_REASON_NONE; }
-};
-constexpr Verdict yes() { return {}; }
-constexpr Verdict no(uint32_t reason, const char* detail) { return {reason, detail}; }
+using kit::element;
+using kit::has_dense_rows;
+using kit::is_contiguous;
+using kit::is_float_type;
+using kit::is_row_matrix;
+using kit::no;
+using kit::params_of;
+using kit::row;
+using kit::row_bytes;
+using kit::type_size;
+using kit::TypeSize;
+using kit::Verdict;
+using kit::with_float_type;
+using kit::yes;
 
 // What the members of a team share while one node runs.
 struct Shared {
@@ -113,7 +120,6 @@ struct Parts {
 };
 
 struct Kernel {
-    ggml_op op;
     Verdict (*supports)(const ggml_tensor& node);
     void (*run)(const Task& task, const ggml_tensor& node);
     // Scratch bytes for this node on n threads, grows with n; NULL: none. From shapes and types
@@ -135,86 +141,13 @@ struct Kernel {
     }
 };
 
-// Best first; for one op the first that says yes wins. NULL: nobody, *why has the last refusal.
+// The kernel for a node: kernels.cpp. NULL: nobody, *why has the last refusal.
 const Kernel* find_kernel(const ggml_tensor& node, Verdict* why = nullptr);
 
+// The answer to a query about a node, run on up to n threads.
+void judge(const ggml_tensor& node, int n_threads, bool support_only, tenon_op_verdict& out);
+
 double cost_ns(const Kernel& kernel, const ggml_tensor& node);
-
-// ---- types ------------------------------------------------------------------------------------
-
-struct TypeSize {
-    int64_t block = 0;  // elements per block; 0: no such type
-    size_t bytes = 0;   // per block
-};
-TypeSize type_size(ggml_type type);
-
-inline size_t row_bytes(ggml_type type, int64_t n) {
-    const TypeSize size = type_size(type);
-    return static_cast<size_t>(n / size.block) * size.bytes;
-}
-
-constexpr bool is_float_type(ggml_type type) {  // those that with_float_type takes
-    return type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
-}
-
-// fn.operator()<T>() with T = float, ggml_fp16_t or ggml_bf16_t: the only switch over float types.
-// False, and no call, for other types.
-template <class Fn>
-bool with_float_type(ggml_type type, Fn&& fn) {
-    switch (type) {
-        case GGML_TYPE_F32:
-            fn.template operator()<float>();
-            return true;
-        case GGML_TYPE_F16:
-            fn.template operator()<ggml_fp16_t>();
-            return true;
-        case GGML_TYPE_BF16:
-            fn.template operator()<ggml_bf16_t>();
-            return true;
-        default:
-            return false;
-    }
-}
-
-// ---- layout -----------------------------------------------------------------------------------
-
-// Elements (blocks) of a row follow each other; the other strides are free.
-inline bool has_dense_rows(const ggml_tensor& t) {
-    const TypeSize size = type_size(t.type);
-    return t.ne[0] == size.block || t.nb[0] == size.bytes;
-}
-inline bool is_contiguous(const ggml_tensor& t) {
-    const TypeSize size = type_size(t.type);
-    return tenon_is_contiguous(&t, size.block, size.bytes);
-}
-// Dense rows, and rows at a constant distance: a matrix of nrows rows.
-inline bool is_row_matrix(const ggml_tensor& t) {
-    if (!has_dense_rows(t)) return false;
-    return (t.ne[2] == 1 || t.nb[2] == t.ne[1] * t.nb[1]) &&
-           (t.ne[3] == 1 || t.nb[3] == t.ne[2] * t.ne[1] * t.nb[1]);
-}
-
-// ---- access to rows ---------------------------------------------------------------------------
-
-template <class T>
-T* row(const ggml_tensor& t, int64_t i1, int64_t i2 = 0, int64_t i3 = 0) {
-    return reinterpret_cast<T*>(static_cast<char*>(t.data) + i1 * t.nb[1] + i2 * t.nb[2] +
-                                i3 * t.nb[3]);
-}
-
-template <class T>
-T* element(const ggml_tensor& t, int64_t i0, int64_t i1, int64_t i2, int64_t i3) {
-    return reinterpret_cast<T*>(static_cast<char*>(t.data) + i0 * t.nb[0] + i1 * t.nb[1] +
-                                i2 * t.nb[2] + i3 * t.nb[3]);
-}
-
-template <class Params>
-Params params_of(const ggml_tensor& node) {
-    static_assert(sizeof(Params) <= GGML_MAX_OP_PARAMS);
-    Params p;
-    std::memcpy(&p, node.op_params, sizeof p);
-    return p;
-}
 
 // ---- sharing work -----------------------------------------------------------------------------
 
@@ -234,17 +167,8 @@ inline Range share(const Task& task, int64_t n) {
 // fn(i1, i2, i3) for this member's share of the rows of `t`.
 template <class Fn>
 void for_each_row(const Task& task, const ggml_tensor& t, Fn&& fn) {
-    const int64_t n1 = t.ne[1], n2 = t.ne[2];
-    const Range r = share(task, n1 * n2 * t.ne[3]);
-    if (r.begin >= r.end) return;
-    int64_t i1 = r.begin % n1, i2 = r.begin / n1 % n2, i3 = r.begin / (n1 * n2);
-    for (int64_t i = r.begin; i < r.end; ++i) {
-        fn(i1, i2, i3);
-        if (++i1 == n1) {
-            i1 = 0;
-            if (++i2 == n2) i2 = 0, ++i3;
-        }
-    }
+    const Range r = share(task, tenon_nrows(&t));
+    kit::for_rows(t, r.begin, r.end, fn);
 }
 
 // fn(begin, end, i1, i2, i3): like for_each_row, but a tensor with few, long rows is cut inside the

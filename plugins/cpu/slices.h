@@ -33,15 +33,6 @@ inline std::optional<int> slice_dim(const ggml_tensor& t, int64_t units, int lea
     return std::nullopt;
 }
 
-// Bytes from the first of the dimensions below d to their last.
-inline size_t span_below(const ggml_tensor& t, int d) {
-    const TypeSize size = type_size(t.type);
-    size_t bytes = size.block == 1 ? static_cast<size_t>(t.ne[0] - 1) * t.nb[0] + size.bytes
-                                   : row_bytes(t.type, t.ne[0]);
-    for (int k = 1; k < d; ++k) bytes += static_cast<size_t>(t.ne[k] - 1) * t.nb[k];
-    return bytes;
-}
-
 // Slices at a constant distance.
 struct Slices {
     size_t stride = 0;  // 0: there is one
@@ -49,7 +40,7 @@ struct Slices {
 };
 inline std::optional<Slices> slices_of(const ggml_tensor& t, int d) {
     Slices s;
-    s.span = span_below(t, d);
+    s.span = kit::span_bytes(t, d);
     size_t next = 0;
     for (int k = d; k < GGML_MAX_DIMS; ++k) {
         if (t.ne[k] == 1) continue;

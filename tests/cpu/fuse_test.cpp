@@ -455,7 +455,7 @@ void remember_scratch(const Task& task, const ggml_tensor&) {
     parts.push_back({task.ith, begin, begin + bytes});
 }
 template <size_t bytes>
-constexpr Kernel kScratchKernel{GGML_OP_NONE, nullptr, remember_scratch<bytes>};
+constexpr Kernel kScratchKernel{nullptr, remember_scratch<bytes>};
 
 TEST(Fuse, MembersAtDifferentNodesHaveScratchOfTheirOwn) {
     Graph g;

@@ -243,7 +243,8 @@ TEST_F(GraphRun, AnUnknownOpIsAnErrorWithItsReason) {
     Chain chain(1, 16);
     chain.nodes[0]->op = GGML_OP_FLASH_ATTN_BACK;
     EXPECT_EQ(run(chain.nodes), TENON_E_UNSUPPORTED);
-    EXPECT_NE(std::string(error.message).find("no CPU kernel"), std::string::npos) << error.message;
+    EXPECT_NE(std::string(error.message).find("there is no kernel"), std::string::npos)
+        << error.message;
 }
 
 TEST_F(GraphRun, ABarrierHoldsEverybodyBack) {

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "tenon/tensor.h"
+#include "tenon/kit/layout.h"
 
 namespace tenon::discrete {
 namespace {
@@ -82,7 +82,7 @@ void DeviceBuffer::fill(ggml_tensor& tensor, uint8_t value, uint64_t offset, uin
 bool DeviceBuffer::copy(const ggml_tensor& src, ggml_tensor& dst) {
     state_->check();
     if (!own_buffer(src, state_->serial)) return false;
-    std::memmove(bytes(dst.data), bytes_of(*state_, src), span_bytes(*state_, src));
+    std::memmove(bytes(dst.data), bytes_of(*state_, src), kit::span_bytes(src));
     return true;
 }
 
@@ -98,18 +98,6 @@ char* bytes_of(const State& state, const ggml_tensor& tensor) {
                       std::string("tensor '") + tensor.name + "' is not in memory of this plugin");
     }
     return static_cast<DeviceBuffer*>(buffer)->bytes(tensor.data);
-}
-
-uint64_t span_bytes(const State& state, const ggml_tensor& tensor) {
-    if (tenon_is_empty(&tensor)) return 0;
-    const tenon_type_info* type = state.host->type_info(state.host, tensor.type);
-    if (!type) throw Failure(TENON_E_INVALID, "unknown tensor type " + std::to_string(tensor.type));
-    uint64_t n = static_cast<uint64_t>(tensor.ne[0]) * tensor.nb[0] / type->block_elems;
-    if (type->block_elems == 1)
-        n = type->block_bytes + static_cast<uint64_t>(tensor.ne[0] - 1) * tensor.nb[0];
-    for (int d = 1; d < GGML_MAX_DIMS; d++)
-        n += static_cast<uint64_t>(tensor.ne[d] - 1) * tensor.nb[d];
-    return n;
 }
 
 }  // namespace tenon::discrete

@@ -58,7 +58,4 @@ private:
 // The bytes of a tensor in this plugin's memory; throws when it lies elsewhere.
 char* bytes_of(const State& state, const ggml_tensor& tensor);
 
-// Bytes from the first to the last element, rows and gaps included.
-uint64_t span_bytes(const State& state, const ggml_tensor& tensor);
-
 }  // namespace tenon::discrete

@@ -5,7 +5,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "tenon/tensor.h"
+#include "tenon/kit/graph_reading.h"
+#include "tenon/kit/layout.h"
 #include "tests/discrete/math.h"
 
 namespace tenon::discrete {
@@ -157,8 +158,7 @@ void DeviceStream::run(const tenon_graph_view& graph, const tenon_run_params& pa
             throw Failure(TENON_E_CANCELLED, "cancelled before node " + std::to_string(i));
         }
         const ggml_tensor* node = graph.nodes[i];
-        if (tenon_is_view_op(node->op) || !(node->flags & GGML_TENSOR_FLAG_COMPUTE)) continue;
-        if (tenon_is_empty(node)) continue;
+        if (!kit::computes(*node)) continue;
         Job job;
         job.node = node;
         push(std::move(job));
@@ -203,7 +203,7 @@ bool DeviceStream::copy(Stream& from, const ggml_tensor& src, ggml_tensor& dst) 
     job.kind = Job::kCopy;
     job.bytes = bytes_of(*state_, dst);
     job.from = bytes_of(*state_, src);
-    job.size = span_bytes(*state_, src);
+    job.size = kit::span_bytes(src);
     auto& source = static_cast<DeviceStream&>(from);
     if (&source == this) {
         push(std::move(job));

@@ -148,13 +148,10 @@ void run_acc(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kAddId =
-    Kernel{GGML_OP_ADD_ID, supports_add_id, run_add_id}.by_rows();
-extern constinit const Kernel kAdd1 =
-    Kernel{GGML_OP_ADD1, supports_add1, run_add1}.with({Parts::kElements, 0b1});
-extern constinit const Kernel kAdd1Quantized{
-    GGML_OP_ADD1, supports_add1_quantized, run_add1_quantized, quantized_workspace, quantized_cost};
-extern constinit const Kernel kAcc{GGML_OP_ACC, supports_acc, run_acc,
-                                   nullptr,     nullptr,      region_members};
+extern constinit const Kernel kAddId = Kernel{supports_add_id, run_add_id}.by_rows();
+extern constinit const Kernel kAdd1 = Kernel{supports_add1, run_add1}.with({Parts::kElements, 0b1});
+extern constinit const Kernel kAdd1Quantized{supports_add1_quantized, run_add1_quantized,
+                                             quantized_workspace, quantized_cost};
+extern constinit const Kernel kAcc{supports_acc, run_acc, nullptr, nullptr, region_members};
 
 }  // namespace tenon::cpu

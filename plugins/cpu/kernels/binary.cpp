@@ -129,14 +129,13 @@ void run_quantized(const Task& task, const ggml_tensor& node) {
 }  // namespace
 
 extern constinit const Kernel kBinaryAdd =
-    Kernel{GGML_OP_ADD, supports, run<[](f32 a, f32 b) { return a + b; }>}.by_elements();
-extern constinit const Kernel kAddQuantized{GGML_OP_ADD, supports_quantized, run_quantized,
-                                            quantized_workspace};
+    Kernel{supports, run<[](f32 a, f32 b) { return a + b; }>}.by_elements();
+extern constinit const Kernel kAddQuantized{supports_quantized, run_quantized, quantized_workspace};
 extern constinit const Kernel kBinarySub =
-    Kernel{GGML_OP_SUB, supports, run<[](f32 a, f32 b) { return a - b; }>}.by_elements();
+    Kernel{supports, run<[](f32 a, f32 b) { return a - b; }>}.by_elements();
 extern constinit const Kernel kBinaryMul =
-    Kernel{GGML_OP_MUL, supports, run<[](f32 a, f32 b) { return a * b; }>}.by_elements();
+    Kernel{supports, run<[](f32 a, f32 b) { return a * b; }>}.by_elements();
 extern constinit const Kernel kBinaryDiv =
-    Kernel{GGML_OP_DIV, supports, run<[](f32 a, f32 b) { return a / b; }>}.by_elements();
+    Kernel{supports, run<[](f32 a, f32 b) { return a / b; }>}.by_elements();
 
 }  // namespace tenon::cpu

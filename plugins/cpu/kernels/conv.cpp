@@ -303,7 +303,7 @@ double cost_3d(const ggml_tensor& node) { return cost(conv_3d_of(node)); }
 
 }  // namespace
 
-extern constinit const Kernel kConv2d{GGML_OP_CONV_2D, supports_2d, run_2d, workspace_2d, cost_2d};
-extern constinit const Kernel kConv3d{GGML_OP_CONV_3D, supports_3d, run_3d, workspace_3d, cost_3d};
+extern constinit const Kernel kConv2d{supports_2d, run_2d, workspace_2d, cost_2d};
+extern constinit const Kernel kConv3d{supports_3d, run_3d, workspace_3d, cost_3d};
 
 }  // namespace tenon::cpu

@@ -173,6 +173,6 @@ double cost_ns(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kConv2dDw{GGML_OP_CONV_2D_DW, supports, run, workspace, cost_ns};
+extern constinit const Kernel kConv2dDw{supports, run, workspace, cost_ns};
 
 }  // namespace tenon::cpu

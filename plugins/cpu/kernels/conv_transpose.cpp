@@ -245,9 +245,7 @@ double cost_2d(const ggml_tensor& node) { return cost(transposed_2d(node)); }
 
 }  // namespace
 
-extern constinit const Kernel kConvTranspose1d{GGML_OP_CONV_TRANSPOSE_1D, supports_1d, run_1d,
-                                               workspace_1d, cost_1d};
-extern constinit const Kernel kConvTranspose2d{GGML_OP_CONV_TRANSPOSE_2D, supports_2d, run_2d,
-                                               workspace_2d, cost_2d};
+extern constinit const Kernel kConvTranspose1d{supports_1d, run_1d, workspace_1d, cost_1d};
+extern constinit const Kernel kConvTranspose2d{supports_2d, run_2d, workspace_2d, cost_2d};
 
 }  // namespace tenon::cpu

@@ -276,8 +276,8 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kDup{GGML_OP_DUP, supports, run, workspace, cost};
-extern constinit const Kernel kCpy{GGML_OP_CPY, supports, run, workspace, cost};
-extern constinit const Kernel kCont{GGML_OP_CONT, supports, run, workspace, cost};
+extern constinit const Kernel kDup{supports, run, workspace, cost};
+extern constinit const Kernel kCpy{supports, run, workspace, cost};
+extern constinit const Kernel kCont{supports, run, workspace, cost};
 
 }  // namespace tenon::cpu

@@ -25,6 +25,6 @@ void run(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kSet{GGML_OP_SET, supports, run, nullptr, nullptr, region_members};
+extern constinit const Kernel kSet{supports, run, nullptr, nullptr, region_members};
 
 }  // namespace tenon::cpu

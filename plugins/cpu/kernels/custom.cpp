@@ -58,12 +58,9 @@ void run_custom(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kMapCustom1{
-    GGML_OP_MAP_CUSTOM1, supports, run_map1, nullptr, cost, members};
-extern constinit const Kernel kMapCustom2{
-    GGML_OP_MAP_CUSTOM2, supports, run_map2, nullptr, cost, members};
-extern constinit const Kernel kMapCustom3{
-    GGML_OP_MAP_CUSTOM3, supports, run_map3, nullptr, cost, members};
-extern constinit const Kernel kCustom{GGML_OP_CUSTOM, supports, run_custom, nullptr, cost, members};
+extern constinit const Kernel kMapCustom1{supports, run_map1, nullptr, cost, members};
+extern constinit const Kernel kMapCustom2{supports, run_map2, nullptr, cost, members};
+extern constinit const Kernel kMapCustom3{supports, run_map3, nullptr, cost, members};
+extern constinit const Kernel kCustom{supports, run_custom, nullptr, cost, members};
 
 }  // namespace tenon::cpu

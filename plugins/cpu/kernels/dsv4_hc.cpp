@@ -159,9 +159,8 @@ void run_post(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kDsv4HcComb{GGML_OP_DSV4_HC_COMB, supports_comb, run_comb, nullptr,
-                                          comb_cost};
-extern constinit const Kernel kDsv4HcPre{GGML_OP_DSV4_HC_PRE, all_f32, run_pre};
-extern constinit const Kernel kDsv4HcPost{GGML_OP_DSV4_HC_POST, all_f32, run_post};
+extern constinit const Kernel kDsv4HcComb{supports_comb, run_comb, nullptr, comb_cost};
+extern constinit const Kernel kDsv4HcPre{all_f32, run_pre};
+extern constinit const Kernel kDsv4HcPost{all_f32, run_post};
 
 }  // namespace tenon::cpu

@@ -35,22 +35,19 @@ double cost_transcendental(const ggml_tensor& node) {
 }  // namespace
 
 extern constinit const Kernel kSqr =
-    Kernel{GGML_OP_SQR, supports_map, run<[](f32 x) { return x * x; }>}.by_elements();
+    Kernel{supports_map, run<[](f32 x) { return x * x; }>}.by_elements();
 extern constinit const Kernel kSqrt =
-    Kernel{GGML_OP_SQRT, supports_map, run<[](f32 x) { return simd::sqrt(x); }>}.by_elements();
+    Kernel{supports_map, run<[](f32 x) { return simd::sqrt(x); }>}.by_elements();
 extern constinit const Kernel kLog =
-    Kernel{GGML_OP_LOG, supports_map, run<[](f32 x) { return simd::log(x); }>, nullptr,
-           cost_transcendental}
+    Kernel{supports_map, run<[](f32 x) { return simd::log(x); }>, nullptr, cost_transcendental}
         .by_elements();
 extern constinit const Kernel kSin =
-    Kernel{GGML_OP_SIN, supports_map, run<[](f32 x) { return simd::sin(x); }>, nullptr,
-           cost_transcendental}
+    Kernel{supports_map, run<[](f32 x) { return simd::sin(x); }>, nullptr, cost_transcendental}
         .by_elements();
 extern constinit const Kernel kCos =
-    Kernel{GGML_OP_COS, supports_map, run<[](f32 x) { return simd::cos(x); }>, nullptr,
-           cost_transcendental}
+    Kernel{supports_map, run<[](f32 x) { return simd::cos(x); }>, nullptr, cost_transcendental}
         .by_elements();
-extern constinit const Kernel kScale = Kernel{GGML_OP_SCALE, supports_map, run_scale}.by_elements();
-extern constinit const Kernel kClamp = Kernel{GGML_OP_CLAMP, supports_map, run_clamp}.by_elements();
+extern constinit const Kernel kScale = Kernel{supports_map, run_scale}.by_elements();
+extern constinit const Kernel kClamp = Kernel{supports_map, run_clamp}.by_elements();
 
 }  // namespace tenon::cpu

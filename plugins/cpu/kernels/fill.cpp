@@ -194,13 +194,12 @@ void run_tri(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kFill{GGML_OP_FILL, supports_float_rows, run_fill};
-extern constinit const Kernel kArange{GGML_OP_ARANGE, supports_arange, run_arange};
-extern constinit const Kernel kTimestepEmbedding{GGML_OP_TIMESTEP_EMBEDDING, supports_timestep,
-                                                 run_timestep};
-extern constinit const Kernel kDiag{GGML_OP_DIAG, supports_diag, run_diag};
-extern constinit const Kernel kDiagMaskInf{GGML_OP_DIAG_MASK_INF, supports_mask, run_mask_inf};
-extern constinit const Kernel kDiagMaskZero{GGML_OP_DIAG_MASK_ZERO, supports_mask, run_mask_zero};
-extern constinit const Kernel kTri{GGML_OP_TRI, supports_tri, run_tri};
+extern constinit const Kernel kFill{supports_float_rows, run_fill};
+extern constinit const Kernel kArange{supports_arange, run_arange};
+extern constinit const Kernel kTimestepEmbedding{supports_timestep, run_timestep};
+extern constinit const Kernel kDiag{supports_diag, run_diag};
+extern constinit const Kernel kDiagMaskInf{supports_mask, run_mask_inf};
+extern constinit const Kernel kDiagMaskZero{supports_mask, run_mask_zero};
+extern constinit const Kernel kTri{supports_tri, run_tri};
 
 }  // namespace tenon::cpu

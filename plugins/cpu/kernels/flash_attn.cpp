@@ -166,6 +166,6 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kFlashAttnExt{GGML_OP_FLASH_ATTN_EXT, supports, run, workspace, cost};
+extern constinit const Kernel kFlashAttnExt{supports, run, workspace, cost};
 
 }  // namespace tenon::cpu

@@ -102,7 +102,6 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kGlu =
-    Kernel{GGML_OP_GLU, supports, run, nullptr, cost}.by_elements();
+extern constinit const Kernel kGlu = Kernel{supports, run, nullptr, cost}.by_elements();
 
 }  // namespace tenon::cpu

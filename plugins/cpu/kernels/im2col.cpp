@@ -266,9 +266,9 @@ void run_col2im(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kIm2col{GGML_OP_IM2COL, supports_im2col, run_im2col};
-extern constinit const Kernel kIm2colBack{GGML_OP_IM2COL_BACK, supports_back, run_back};
-extern constinit const Kernel kIm2col3d{GGML_OP_IM2COL_3D, supports_im2col_3d, run_im2col_3d};
-extern constinit const Kernel kCol2im1d{GGML_OP_COL2IM_1D, supports_col2im, run_col2im};
+extern constinit const Kernel kIm2col{supports_im2col, run_im2col};
+extern constinit const Kernel kIm2colBack{supports_back, run_back};
+extern constinit const Kernel kIm2col3d{supports_im2col_3d, run_im2col_3d};
+extern constinit const Kernel kCol2im1d{supports_col2im, run_col2im};
 
 }  // namespace tenon::cpu

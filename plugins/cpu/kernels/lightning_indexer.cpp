@@ -127,7 +127,6 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kLightningIndexer{GGML_OP_LIGHTNING_INDEXER, supports, run, workspace,
-                                                cost};
+extern constinit const Kernel kLightningIndexer{supports, run, workspace, cost};
 
 }  // namespace tenon::cpu

@@ -149,9 +149,8 @@ double delta_cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kGatedLinearAttn{GGML_OP_GATED_LINEAR_ATTN, supports_gla, run_gla,
-                                               gla_workspace, gla_cost};
-extern constinit const Kernel kGatedDeltaNet{GGML_OP_GATED_DELTA_NET, supports_delta, run_delta,
-                                             delta_workspace, delta_cost};
+extern constinit const Kernel kGatedLinearAttn{supports_gla, run_gla, gla_workspace, gla_cost};
+extern constinit const Kernel kGatedDeltaNet{supports_delta, run_delta, delta_workspace,
+                                             delta_cost};
 
 }  // namespace tenon::cpu

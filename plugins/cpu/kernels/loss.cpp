@@ -158,9 +158,7 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kCrossEntropyLoss{GGML_OP_CROSS_ENTROPY_LOSS, supports_loss, run_loss,
-                                                loss_workspace, cost};
-extern constinit const Kernel kCrossEntropyLossBack{GGML_OP_CROSS_ENTROPY_LOSS_BACK, supports_back,
-                                                    run_back, back_workspace, cost};
+extern constinit const Kernel kCrossEntropyLoss{supports_loss, run_loss, loss_workspace, cost};
+extern constinit const Kernel kCrossEntropyLossBack{supports_back, run_back, back_workspace, cost};
 
 }  // namespace tenon::cpu

@@ -204,7 +204,6 @@ void decode_operand_row(const ggml_tensor& b, const void* src, float* dst) {
     }
 }
 
-extern constinit const Kernel kMulMat{GGML_OP_MUL_MAT, supports_mul_mat_shapes, run, workspace,
-                                      mul_mat_cost_ns};
+extern constinit const Kernel kMulMat{supports_mul_mat_shapes, run, workspace, mul_mat_cost_ns};
 
 }  // namespace tenon::cpu

@@ -195,6 +195,6 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kMulMatId{GGML_OP_MUL_MAT_ID, supports, run, workspace, cost};
+extern constinit const Kernel kMulMatId{supports, run, workspace, cost};
 
 }  // namespace tenon::cpu

@@ -106,7 +106,6 @@ void run(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kMulMatPanels{GGML_OP_MUL_MAT, supports, run, workspace,
-                                            mul_mat_cost_ns};
+extern constinit const Kernel kMulMatPanels{supports, run, workspace, mul_mat_cost_ns};
 
 }  // namespace tenon::cpu

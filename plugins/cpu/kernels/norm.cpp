@@ -149,9 +149,9 @@ void run_groups(const Task& task, const ggml_tensor& node) {
 }  // namespace
 
 extern constinit const Kernel kNorm =
-    Kernel{GGML_OP_NORM, supports_rows, run_rows<MeanAndVariance>, workspace}.by_rows();
+    Kernel{supports_rows, run_rows<MeanAndVariance>, workspace}.by_rows();
 extern constinit const Kernel kL2Norm =
-    Kernel{GGML_OP_L2_NORM, supports_rows, run_rows<Length>, workspace}.by_rows();
-extern constinit const Kernel kGroupNorm{GGML_OP_GROUP_NORM, supports_groups, run_groups};
+    Kernel{supports_rows, run_rows<Length>, workspace}.by_rows();
+extern constinit const Kernel kGroupNorm{supports_groups, run_groups};
 
 }  // namespace tenon::cpu

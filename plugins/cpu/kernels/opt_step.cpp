@@ -142,7 +142,7 @@ void run_sgd(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kOptStepAdamW{GGML_OP_OPT_STEP_ADAMW, supports_adamw, run_adamw};
-extern constinit const Kernel kOptStepSgd{GGML_OP_OPT_STEP_SGD, supports_sgd, run_sgd};
+extern constinit const Kernel kOptStepAdamW{supports_adamw, run_adamw};
+extern constinit const Kernel kOptStepSgd{supports_sgd, run_sgd};
 
 }  // namespace tenon::cpu

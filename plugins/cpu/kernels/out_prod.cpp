@@ -138,6 +138,6 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kOutProd{GGML_OP_OUT_PROD, supports, run, workspace, cost};
+extern constinit const Kernel kOutProd{supports, run, workspace, cost};
 
 }  // namespace tenon::cpu

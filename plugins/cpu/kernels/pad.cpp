@@ -161,8 +161,8 @@ void run_roll(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kPad{GGML_OP_PAD, supports_pad, run_pad};
-extern constinit const Kernel kPadReflect1d{GGML_OP_PAD_REFLECT_1D, supports_reflect, run_reflect};
-extern constinit const Kernel kRoll{GGML_OP_ROLL, supports_roll, run_roll};
+extern constinit const Kernel kPad{supports_pad, run_pad};
+extern constinit const Kernel kPadReflect1d{supports_reflect, run_reflect};
+extern constinit const Kernel kRoll{supports_roll, run_roll};
 
 }  // namespace tenon::cpu

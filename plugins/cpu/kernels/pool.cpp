@@ -260,8 +260,8 @@ void run_back(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kPool1d{GGML_OP_POOL_1D, supports_1d, run_1d, workspace};
-extern constinit const Kernel kPool2d{GGML_OP_POOL_2D, supports_2d, run_2d, workspace};
-extern constinit const Kernel kPool2dBack{GGML_OP_POOL_2D_BACK, supports_back, run_back};
+extern constinit const Kernel kPool1d{supports_1d, run_1d, workspace};
+extern constinit const Kernel kPool2d{supports_2d, run_2d, workspace};
+extern constinit const Kernel kPool2dBack{supports_back, run_back};
 
 }  // namespace tenon::cpu

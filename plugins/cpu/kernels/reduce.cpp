@@ -370,15 +370,14 @@ void run_cumsum(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kSum{GGML_OP_SUM, supports_sum, run_sum, sum_workspace};
+extern constinit const Kernel kSum{supports_sum, run_sum, sum_workspace};
 extern constinit const Kernel kSumRows =
-    Kernel{GGML_OP_SUM_ROWS, supports_row_sums, run_sum_rows, pieces_workspace}.by_rows();
+    Kernel{supports_row_sums, run_sum_rows, pieces_workspace}.by_rows();
 extern constinit const Kernel kCumsum =
-    Kernel{GGML_OP_CUMSUM, supports_cumsum, run_cumsum, pieces_workspace}.by_rows();
+    Kernel{supports_cumsum, run_cumsum, pieces_workspace}.by_rows();
 extern constinit const Kernel kMean =
-    Kernel{GGML_OP_MEAN, supports_row_sums, run_mean, pieces_workspace}.by_rows();
-extern constinit const Kernel kArgmax{GGML_OP_ARGMAX, supports_argmax, run_argmax};
-extern constinit const Kernel kCountEqual{GGML_OP_COUNT_EQUAL, supports_count_equal,
-                                          run_count_equal, parts_workspace};
+    Kernel{supports_row_sums, run_mean, pieces_workspace}.by_rows();
+extern constinit const Kernel kArgmax{supports_argmax, run_argmax};
+extern constinit const Kernel kCountEqual{supports_count_equal, run_count_equal, parts_workspace};
 
 }  // namespace tenon::cpu

@@ -151,9 +151,9 @@ void run_concat(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kRepeat{GGML_OP_REPEAT, supports_repeat, run_repeat};
-extern constinit const Kernel kRepeatBack{GGML_OP_REPEAT_BACK, supports_repeat_back,
-                                          run_repeat_back, workspace_repeat_back};
-extern constinit const Kernel kConcat{GGML_OP_CONCAT, supports_concat, run_concat};
+extern constinit const Kernel kRepeat{supports_repeat, run_repeat};
+extern constinit const Kernel kRepeatBack{supports_repeat_back, run_repeat_back,
+                                          workspace_repeat_back};
+extern constinit const Kernel kConcat{supports_concat, run_concat};
 
 }  // namespace tenon::cpu

@@ -88,8 +88,8 @@ void run_back(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kRmsNorm = Kernel{GGML_OP_RMS_NORM, supports, run}.by_rows();
+extern constinit const Kernel kRmsNorm = Kernel{supports, run}.by_rows();
 extern constinit const Kernel kRmsNormBack =
-    Kernel{GGML_OP_RMS_NORM_BACK, supports_back, run_back}.with({Parts::kRows, 0b11});
+    Kernel{supports_back, run_back}.with({Parts::kRows, 0b11});
 
 }  // namespace tenon::cpu

@@ -260,9 +260,8 @@ double cost(const ggml_tensor& node) {
 }  // namespace
 
 extern constinit const Kernel kRope =
-    Kernel{GGML_OP_ROPE, supports, run, workspace, cost}.with({Parts::kRows, 0b1, 0, /*dim=*/2});
+    Kernel{supports, run, workspace, cost}.with({Parts::kRows, 0b1, 0, /*dim=*/2});
 extern constinit const Kernel kRopeBack =
-    Kernel{GGML_OP_ROPE_BACK, supports, run, workspace, cost}.with(
-        {Parts::kRows, 0b1, 0, /*dim=*/2});
+    Kernel{supports, run, workspace, cost}.with({Parts::kRows, 0b1, 0, /*dim=*/2});
 
 }  // namespace tenon::cpu

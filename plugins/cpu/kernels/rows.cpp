@@ -170,12 +170,11 @@ double cost_set(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kGetRows =
-    Kernel{GGML_OP_GET_ROWS, supports_get, run_get, nullptr, cost_get}.with(
-        {Parts::kRows, 0b1, /*lower_sources=*/0b10, /*dim=*/2});
-extern constinit const Kernel kGetRowsBack{GGML_OP_GET_ROWS_BACK, supports_get_back, run_get_back};
+extern constinit const Kernel kGetRows = Kernel{supports_get, run_get, nullptr, cost_get}.with(
+    {Parts::kRows, 0b1, /*lower_sources=*/0b10, /*dim=*/2});
+extern constinit const Kernel kGetRowsBack{supports_get_back, run_get_back};
 extern constinit const Kernel kSetRows =
-    Kernel{GGML_OP_SET_ROWS, supports_set, run_set, workspace_set, cost_set}.with(
+    Kernel{supports_set, run_set, workspace_set, cost_set}.with(
         {Parts::kRows, 0b1, 0, 1, /*of_src0=*/true});
 
 }  // namespace tenon::cpu

@@ -80,9 +80,7 @@ double wkv7_cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kRwkvWkv6{GGML_OP_RWKV_WKV6, supports_wkv6, run_wkv6, wkv6_workspace,
-                                        wkv6_cost};
-extern constinit const Kernel kRwkvWkv7{GGML_OP_RWKV_WKV7, supports_wkv7, run_wkv7, wkv7_workspace,
-                                        wkv7_cost};
+extern constinit const Kernel kRwkvWkv6{supports_wkv6, run_wkv6, wkv6_workspace, wkv6_cost};
+extern constinit const Kernel kRwkvWkv7{supports_wkv7, run_wkv7, wkv7_workspace, wkv7_cost};
 
 }  // namespace tenon::cpu

@@ -190,9 +190,8 @@ void run_back(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kSoftMax =
-    Kernel{GGML_OP_SOFT_MAX, supports, run, workspace, cost}.by_rows();
+extern constinit const Kernel kSoftMax = Kernel{supports, run, workspace, cost}.by_rows();
 extern constinit const Kernel kSoftMaxBack =
-    Kernel{GGML_OP_SOFT_MAX_BACK, supports_back, run_back}.with({Parts::kRows, 0b11});
+    Kernel{supports_back, run_back}.with({Parts::kRows, 0b11});
 
 }  // namespace tenon::cpu

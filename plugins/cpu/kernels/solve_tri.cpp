@@ -83,6 +83,6 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kSolveTri{GGML_OP_SOLVE_TRI, supports, run, nullptr, cost};
+extern constinit const Kernel kSolveTri{supports, run, nullptr, cost};
 
 }  // namespace tenon::cpu

@@ -335,9 +335,8 @@ double top_k_cost(const ggml_tensor& node) {
 }  // namespace
 
 extern constinit const Kernel kArgsort =
-    Kernel{GGML_OP_ARGSORT, supports_argsort, run_argsort, argsort_workspace, argsort_cost}
-        .by_rows();
+    Kernel{supports_argsort, run_argsort, argsort_workspace, argsort_cost}.by_rows();
 extern constinit const Kernel kTopK =
-    Kernel{GGML_OP_TOP_K, supports_top_k, run_top_k, top_k_workspace, top_k_cost}.by_rows();
+    Kernel{supports_top_k, run_top_k, top_k_workspace, top_k_cost}.by_rows();
 
 }  // namespace tenon::cpu

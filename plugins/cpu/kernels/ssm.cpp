@@ -330,9 +330,7 @@ double scan_cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kSsmConv{GGML_OP_SSM_CONV, supports_conv, run_conv, conv_workspace,
-                                       conv_cost};
-extern constinit const Kernel kSsmScan{GGML_OP_SSM_SCAN, supports_scan, run_scan, scan_workspace,
-                                       scan_cost};
+extern constinit const Kernel kSsmConv{supports_conv, run_conv, conv_workspace, conv_cost};
+extern constinit const Kernel kSsmScan{supports_scan, run_scan, scan_workspace, scan_cost};
 
 }  // namespace tenon::cpu

@@ -139,11 +139,9 @@ void run_silu_back(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kUnary =
-    Kernel{GGML_OP_UNARY, supports, run, nullptr, cost}.by_elements();
-extern constinit const Kernel kLeakyRelu =
-    Kernel{GGML_OP_LEAKY_RELU, supports_map, run_leaky_relu}.by_elements();
+extern constinit const Kernel kUnary = Kernel{supports, run, nullptr, cost}.by_elements();
+extern constinit const Kernel kLeakyRelu = Kernel{supports_map, run_leaky_relu}.by_elements();
 extern constinit const Kernel kSiluBack =
-    Kernel{GGML_OP_SILU_BACK, supports_silu_back, run_silu_back, nullptr, cost}.by_elements();
+    Kernel{supports_silu_back, run_silu_back, nullptr, cost}.by_elements();
 
 }  // namespace tenon::cpu

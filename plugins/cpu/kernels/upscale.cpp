@@ -214,6 +214,6 @@ void run(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kUpscale{GGML_OP_UPSCALE, supports, run, workspace};
+extern constinit const Kernel kUpscale{supports, run, workspace};
 
 }  // namespace tenon::cpu

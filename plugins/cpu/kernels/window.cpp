@@ -145,9 +145,9 @@ void run_add(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kWinPart{GGML_OP_WIN_PART, supports_part, run_part};
-extern constinit const Kernel kWinUnpart{GGML_OP_WIN_UNPART, supports_unpart, run_unpart};
-extern constinit const Kernel kGetRelPos{GGML_OP_GET_REL_POS, supports_get, run_get};
-extern constinit const Kernel kAddRelPos{GGML_OP_ADD_REL_POS, supports_add, run_add};
+extern constinit const Kernel kWinPart{supports_part, run_part};
+extern constinit const Kernel kWinUnpart{supports_unpart, run_unpart};
+extern constinit const Kernel kGetRelPos{supports_get, run_get};
+extern constinit const Kernel kAddRelPos{supports_add, run_add};
 
 }  // namespace tenon::cpu
