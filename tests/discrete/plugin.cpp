@@ -142,16 +142,9 @@ private:
 }  // namespace tenon::discrete
 
 TENON_PLUGIN(tenon::discrete::DiscretePlugin, "Discrete",
-             {sizeof(tenon_note_desc),
-              TENON_ABI_MAJOR,
-              TENON_ABI_MINOR,
-              0,
-              TENON_TENSOR_LAYOUT_1,
-              TENON_NOTE_UNLOADABLE | TENON_NOTE_COEXISTS,
-              TENON_ARCH_ANY,
-              10,
-              {0, 0, 0, 0},
-              "discrete",
-              "test",
-              "org.tenon.discrete",
-              "0.1.0"});
+             tenon::Note()
+                 .family("discrete")
+                 .variant("test")
+                 .id("org.tenon.discrete")
+                 .version("0.1.0")
+                 .flags(TENON_NOTE_UNLOADABLE | TENON_NOTE_COEXISTS));

@@ -2,27 +2,21 @@
 // built with.
 #pragma once
 
-#include "tenon/plugin.h"
+#include "tenon/note.hpp"
 
 namespace tenon::cpu {
 
-constexpr tenon_note_desc kNote = {
-    sizeof(tenon_note_desc),
-    TENON_ABI_MAJOR,
-    TENON_ABI_MINOR,
-    /*abi_minor_needed=*/0,
-    TENON_TENSOR_LAYOUT_1,
-    TENON_NOTE_FORK_SAFE | TENON_NOTE_UNLOADABLE,
-    TENON_ARCH_X86_64,
-    /*rank=*/30,
-    {TENON_X86_SSE42 | TENON_X86_AVX | TENON_X86_F16C | TENON_X86_FMA | TENON_X86_AVX2 |
-         TENON_X86_BMI2 | TENON_X86_AVX512_CORE | TENON_X86_AVX512_VNNI,
-     0, 0, 0},
-    "cpu",
-    "avx512",
-    "org.tenon.cpu",
-    TENON_VERSION,
-};
+constexpr tenon_note_desc kNote =
+    Note()
+        .family("cpu")
+        .variant("avx512")
+        .id("org.tenon.cpu")
+        .version(TENON_VERSION)
+        .runs_on(TENON_ARCH_X86_64, TENON_X86_SSE42 | TENON_X86_AVX | TENON_X86_F16C |
+                                        TENON_X86_FMA | TENON_X86_AVX2 | TENON_X86_BMI2 |
+                                        TENON_X86_AVX512_CORE | TENON_X86_AVX512_VNNI)
+        .rank(30)
+        .flags(TENON_NOTE_FORK_SAFE | TENON_NOTE_UNLOADABLE);
 
 constexpr tenon_kv kFeatures[] = {
     {"SSE3", "1"}, {"SSSE3", "1"}, {"AVX", "1"},    {"AVX2", "1"},        {"F16C", "1"},

@@ -2,25 +2,18 @@
 // what it was built with.
 #pragma once
 
-#include "tenon/plugin.h"
+#include "tenon/note.hpp"
 
 namespace tenon::cpu {
 
-constexpr tenon_note_desc kNote = {
-    sizeof(tenon_note_desc),
-    TENON_ABI_MAJOR,
-    TENON_ABI_MINOR,
-    /*abi_minor_needed=*/0,
-    TENON_TENSOR_LAYOUT_1,
-    TENON_NOTE_FORK_SAFE | TENON_NOTE_UNLOADABLE,
-    TENON_ARCH_X86_64,
-    /*rank=*/10,
-    {TENON_X86_SSE42, 0, 0, 0},
-    "cpu",
-    "x64",
-    "org.tenon.cpu",
-    TENON_VERSION,
-};
+constexpr tenon_note_desc kNote = Note()
+                                      .family("cpu")
+                                      .variant("x64")
+                                      .id("org.tenon.cpu")
+                                      .version(TENON_VERSION)
+                                      .runs_on(TENON_ARCH_X86_64, TENON_X86_SSE42)
+                                      .rank(10)
+                                      .flags(TENON_NOTE_FORK_SAFE | TENON_NOTE_UNLOADABLE);
 
 constexpr tenon_kv kFeatures[] = {
     {"SSE3", "1"},

@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "tenon/note.hpp"
 #include "tenon/plugin.h"
 
 namespace tenon {
@@ -503,8 +504,10 @@ const tenon_plugin* plugin_table(const tenon_note_desc& n, const char* display) 
 
 }  // namespace tenon::detail
 
+// The note, a Note or a tenon_note_desc, is a constant: the loader reads it from the file.
 #define TENON_PLUGIN(Class, display, ...)                                                    \
-    TENON_PLUGIN_NOTE(__VA_ARGS__);                                                          \
+    static constexpr tenon_note_desc tenon_plugin_note_desc_ = __VA_ARGS__;                  \
+    TENON_PLUGIN_NOTE(tenon_plugin_note_desc_);                                              \
     extern "C" TENON_EXPORT tenon_status tenon_plugin_entry_v1(                              \
         const tenon_host* h, const tenon_plugin** out, tenon_error* e) {                     \
         if (!h || h->abi_major != TENON_ABI_MAJOR)                                           \
