@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -41,10 +42,10 @@ std::set<std::string> symbols(const std::string& file, const std::string& which)
     return names;
 }
 
-std::vector<std::string> parts(const char* list) {
+std::vector<std::string> parts(const std::string& list, char between = ':') {
     std::vector<std::string> files;
     std::stringstream items(list);
-    for (std::string file; std::getline(items, file, ':');) files.push_back(file);
+    for (std::string file; std::getline(items, file, between);) files.push_back(file);
     return files;
 }
 
@@ -125,17 +126,64 @@ TEST(Level, DefinesFunctionsInItsOwnNamespaceOnly) {
     size_t n = 0;
     for (const std::string& item : parts(TENON_LEVEL_OBJECTS)) {
         const size_t equals = item.find('=');
-        const std::string scope = "tenon::cpu::" + item.substr(0, equals) + "::";
+        const std::string level = item.substr(0, equals);
+        const std::string scope = "tenon::cpu::" + level + "::",
+                          kit = "tenon::kit::" + level + "::";
         const std::string command =
             std::string(TENON_NM) + " -C --defined-only '" + item.substr(equals + 1) + "'";
         for (const std::string& line : lines_of(command)) {
             std::smatch match;
             if (!std::regex_match(line, match, std::regex("[0-9a-f]+ [TW] (.*)"))) continue;
             ++n;
-            EXPECT_NE(match[1].str().find(scope), std::string::npos) << item << ": " << line;
+            const std::string name = match[1].str();
+            EXPECT_TRUE(name.find(scope) != name.npos || name.find(kit) != name.npos)
+                << item << ": " << line;
         }
     }
     EXPECT_GT(n, 0u);
+}
+
+// Inline functions and instances of templates of all these objects, by their symbols.
+std::set<std::string> inline_functions(const std::string& objects) {
+    std::string command = std::string(TENON_NM) + " --defined-only";
+    for (const std::string& object : parts(objects)) command += " '" + object + "'";
+    std::set<std::string> names;
+    for (const std::string& line : lines_of(command)) {
+        std::smatch match;
+        if (std::regex_match(line, match, std::regex("[0-9a-f]+ W (.*)"))) names.insert(match[1]);
+    }
+    return names;
+}
+
+std::vector<std::string> shared(const std::set<std::string>& a, const std::set<std::string>& b) {
+    std::vector<std::string> names;
+    std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(names));
+    return names;
+}
+
+// What runs before the processor was asked, the variant, and its levels.
+TEST(InstructionSets, ShareNoInlineFunction) {
+    size_t n = 0;
+    for (const std::string& variant : parts(TENON_INSTRUCTION_SETS, '@')) {
+        std::vector<std::set<std::string>> sets;
+        for (const std::string& objects : parts(variant, '|'))
+            sets.push_back(inline_functions(objects));
+        for (size_t a = 0; a < sets.size(); ++a) {
+            n += sets[a].size();
+            for (size_t b = 0; b < a; ++b) {
+                EXPECT_EQ(shared(sets[a], sets[b]), std::vector<std::string>{}) << variant;
+            }
+        }
+    }
+    EXPECT_GT(n, 0u);
+}
+
+TEST(InstructionSets, HaveFunctionsOfTheKitOfTheirOwnByItsTag) {
+    const std::set<std::string> one = inline_functions(TENON_KIT_ONE);
+    EXPECT_GT(one.size(), 20u);
+    EXPECT_EQ(one, inline_functions(TENON_KIT_ONE_AGAIN)) << "one tag, one set of functions";
+    for (const std::string& name : shared(one, inline_functions(TENON_KIT_TWO)))
+        EXPECT_EQ(name.find("kit"), std::string::npos) << name;
 }
 
 TEST(Library, DefinesEveryFunctionItsHeadersDeclare) {
