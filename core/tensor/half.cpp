@@ -1,6 +1,6 @@
 // Conversions of numbers of 16 bits for the ggml API: values and rows.
 
-#include "core/tensor/half.h"
+#include "tenon/kit/half.h"
 
 #include "core/base/result.h"
 #include "ggml.h"
@@ -21,6 +21,7 @@ void convert_row(const Source* src, Target* dst, int64_t n, Convert convert) {
 }  // namespace tenon
 
 using namespace tenon;
+using namespace tenon::kit;
 
 extern "C" float ggml_fp16_to_fp32(ggml_fp16_t h) { return f16_to_f32(h); }
 extern "C" ggml_fp16_t ggml_fp32_to_fp16(float f) { return f32_to_f16(f); }

@@ -7,7 +7,7 @@
 #include "core/base/bits.h"
 #include "core/base/result.h"
 #include "core/tensor/types.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon {
 namespace {
@@ -56,11 +56,11 @@ struct Chunk {
 
 // `start` elements of earlier rows, then n_rows rows.
 Result<Chunk> measure(const Format& format, int64_t start, int64_t n_rows, int64_t n_per_row) {
-    const char* name = tenon_types[format.type].name;
-    if (n_per_row <= 0 || n_per_row % format.block != 0) {
+    const tenon_type& type = tenon_types[format.type];
+    if (n_per_row <= 0 || n_per_row % type.block != 0) {
         return fail(TENON_E_INVALID,
                     "rows of %" PRId64 " elements are not whole blocks of %" PRId64 " of type %s",
-                    n_per_row, format.block, name);
+                    n_per_row, type.block, type.name);
     }
     if (n_rows < 0) return fail(TENON_E_INVALID, "%" PRId64 " rows to quantize", n_rows);
     if (start < 0 || start % n_per_row != 0) {
@@ -69,7 +69,7 @@ Result<Chunk> measure(const Format& format, int64_t start, int64_t n_rows, int64
     }
     Chunk chunk{};
     size_t row_bytes, end_elems, end_bytes;
-    if (!mul_size(static_cast<size_t>(n_per_row / format.block), format.bytes, &row_bytes) ||
+    if (!mul_size(static_cast<size_t>(n_per_row / type.block), type.bytes, &row_bytes) ||
         !mul_size(static_cast<size_t>(start / n_per_row), row_bytes, &chunk.offset) ||
         !mul_size(static_cast<size_t>(n_rows), row_bytes, &chunk.bytes) ||
         !add_size(chunk.offset, chunk.bytes, &end_bytes) ||
@@ -118,16 +118,17 @@ Result<size_t> quantize_chunk(ggml_type type, const float* src, void* dst, int64
 Result<bool> validate_row_data(ggml_type type, const void* data, size_t n_bytes) {
     if (!is_type_number(type)) return fail(TENON_E_INVALID, "type %d is unknown", type);
     const char* name = tenon_types[type].name;
+    const size_t bytes = tenon_types[type].bytes;
     const Format* format = quant::find_format(type);
     if (!format || !format->validate) {
         return fail(TENON_E_INVALID, "data of type %s cannot be valid", name);
     }
-    if (n_bytes % format->bytes != 0) {
+    if (n_bytes % bytes != 0) {
         return fail(TENON_E_INVALID, "%zu bytes are not whole blocks of %zu bytes of type %s",
-                    n_bytes, format->bytes, name);
+                    n_bytes, bytes, name);
     }
     if (!data && n_bytes != 0) return fail(TENON_E_INVALID, "%zu bytes of data at null", n_bytes);
-    if (!format->validate(data, static_cast<int64_t>(n_bytes / format->bytes))) {
+    if (!format->validate(data, static_cast<int64_t>(n_bytes / bytes))) {
         return fail(TENON_E_INVALID,
                     "data of type %s, %zu bytes: a value is infinite or not a number", name,
                     n_bytes);

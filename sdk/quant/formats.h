@@ -3,7 +3,7 @@
 // A new type is a constant here, its definition, and a row of the table in quant.cpp.
 #pragma once
 
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::quant {
 

@@ -3,10 +3,10 @@
 #include <bit>
 #include <cmath>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
 #include "sdk/quant/scale_search.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
 namespace {
@@ -133,8 +133,6 @@ constexpr FromFloat kToNvfp4 = row_from_float<tenon_block_nvfp4, encode_nvfp4>;
 }  // namespace
 
 constinit const Format kMxfp4{.type = GGML_TYPE_MXFP4,
-                              .block = kMxN,
-                              .bytes = sizeof(tenon_block_mxfp4),
                               .to_float = row_to_float<tenon_block_mxfp4, decode_mxfp4>,
                               .from_float_ref = kToMxfp4,
                               .from_float = kToMxfp4,
@@ -144,8 +142,6 @@ constinit const Format kMxfp4{.type = GGML_TYPE_MXFP4,
                               .dot = dot_with_q8_0<tenon_block_mxfp4, decode_mxfp4>};
 
 constinit const Format kNvfp4{.type = GGML_TYPE_NVFP4,
-                              .block = kNvN,
-                              .bytes = sizeof(tenon_block_nvfp4),
                               .to_float = row_to_float<tenon_block_nvfp4, decode_nvfp4>,
                               .from_float_ref = kToNvfp4,
                               .from_float = kToNvfp4,

@@ -8,11 +8,11 @@
 #include <cfloat>
 #include <cmath>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/formats.h"
 #include "sdk/quant/iq_rows.h"
 #include "sdk/quant/lanes.h"
 #include "sdk/quant/scale_search.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
 namespace {

@@ -1,9 +1,9 @@
 // iq2_xxs iq2_xs iq2_s: eight elements are a point of a code book with three levels, and signs.
 
-#include "core/tensor/half.h"
 #include "sdk/quant/formats.h"
 #include "sdk/quant/iq_rows.h"
 #include "sdk/quant/iq_search.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
 namespace {

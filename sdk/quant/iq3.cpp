@@ -2,10 +2,10 @@
 
 #include <cfloat>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/formats.h"
 #include "sdk/quant/iq_rows.h"
 #include "sdk/quant/iq_search.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
 namespace {

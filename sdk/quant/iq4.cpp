@@ -4,12 +4,12 @@
 #include <array>
 #include <cmath>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
 #include "sdk/quant/importance.h"
 #include "sdk/quant/iq_grids.h"
 #include "sdk/quant/scale_search.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
 namespace {
@@ -191,8 +191,6 @@ void convert_to_xs(const float* src, void* dst, int64_t n) {
 
 constinit const Format kIq4_nl{
     .type = GGML_TYPE_IQ4_NL,
-    .block = TENON_QK_IQ4_NL,
-    .bytes = sizeof(tenon_block_iq4_nl),
     .to_float = row_to_float<tenon_block_iq4_nl, decode_nl>,
     .from_float_ref = convert_to_nl,
     .from_float = convert_to_nl,
@@ -204,8 +202,6 @@ constinit const Format kIq4_nl{
 
 constinit const Format kIq4_xs{
     .type = GGML_TYPE_IQ4_XS,
-    .block = kN,
-    .bytes = sizeof(tenon_block_iq4_xs),
     .to_float = row_to_float<tenon_block_iq4_xs, decode_xs>,
     .from_float_ref = convert_to_xs,
     .from_float = convert_to_xs,

@@ -80,8 +80,6 @@ template <class Block, int kSub, Unweighted kUnweighted, Decode<Block> kDecode,
 constexpr Format searched_format(ggml_type type, ValidateBlocks validate) {
     return {
         .type = type,
-        .block = kElems<Block>,
-        .bytes = sizeof(Block),
         .to_float = row_to_float<Block, kDecode>,
         .from_float_ref = kUnweighted == Unweighted::kEverywhere
                               ? from_float_searched<Block, kSub, kUnweighted, kNeighbours, kEncode>

@@ -8,10 +8,12 @@
 #include <bit>
 #include <cmath>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/scale_search.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
+
+using kit::f32_to_f16;
 namespace {
 
 constexpr int kN = TENON_QK_K;

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
 #include "sdk/quant/importance.h"
 #include "sdk/quant/k_bits.h"
 #include "sdk/quant/scale_search.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
 namespace {
@@ -329,8 +329,6 @@ void from_float(const float* src, void* dst, int64_t n) {
 template <class Block, int kSubElems, Decode<Block> kDecode, WeightedEncode<Block> kEncode>
 constexpr Format k_format(ggml_type type, ValidateBlocks validate) {
     return {.type = type,
-            .block = kN,
-            .bytes = sizeof(Block),
             .to_float = row_to_float<Block, kDecode>,
             .from_float_ref = from_float<Block, kSubElems, kEncode>,
             .from_float = from_float<Block, kSubElems, kEncode>,
@@ -359,8 +357,6 @@ constinit const Format kQ6_K = k_format<tenon_block_q6_K, kSub, decode_q6_K, enc
     GGML_TYPE_Q6_K, finite_fields<tenon_block_q6_K, &tenon_block_q6_K::d>);
 
 constinit const Format kQ8_K{.type = GGML_TYPE_Q8_K,
-                             .block = kN,
-                             .bytes = sizeof(tenon_block_q8_K),
                              .from_float = row_from_float<tenon_block_q8_K, encode_q8_K>,
                              .validate = validate_q8_K};
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <iterator>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
 #include "sdk/quant/importance.h"
 #include "sdk/quant/scale_search.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
 namespace {
@@ -201,8 +201,6 @@ template <class Block>
 constexpr Format symmetric(ggml_type type) {
     using B = Block;
     return {.type = type,
-            .block = kN,
-            .bytes = sizeof(B),
             .to_float = row_to_float<B, decode<B>>,
             .from_float_ref = row_from_float<B, encode_symmetric<B>>,
             .from_float = row_from_float<B, encode_symmetric<B>>,
@@ -217,8 +215,6 @@ template <class Block>
 constexpr Format affine(ggml_type type) {
     using B = Block;
     return {.type = type,
-            .block = kN,
-            .bytes = sizeof(B),
             .to_float = row_to_float<B, decode<B>>,
             .from_float_ref = row_from_float<B, encode_affine<B>>,
             .from_float = row_from_float<B, encode_affine<B>>,
@@ -247,8 +243,6 @@ constinit const Format kQ5_0 = symmetric<tenon_block_q5_0>(GGML_TYPE_Q5_0);
 constinit const Format kQ5_1 = affine<tenon_block_q5_1>(GGML_TYPE_Q5_1);
 
 constinit const Format kQ8_0{.type = GGML_TYPE_Q8_0,
-                             .block = kN,
-                             .bytes = sizeof(tenon_block_q8_0),
                              .to_float = decode_q8_0,
                              .from_float_ref = kToQ8_0,
                              .from_float = kToQ8_0,
@@ -257,10 +251,7 @@ constinit const Format kQ8_0{.type = GGML_TYPE_Q8_0,
                              .partner = GGML_TYPE_Q8_0,
                              .dot = dot_with_q8_0<tenon_block_q8_0, decode_8bit<tenon_block_q8_0>>};
 
-constinit const Format kQ8_1{.type = GGML_TYPE_Q8_1,
-                             .block = kN,
-                             .bytes = sizeof(tenon_block_q8_1),
-                             .from_float_ref = kToQ8_1,
-                             .from_float = kToQ8_1};
+constinit const Format kQ8_1{
+    .type = GGML_TYPE_Q8_1, .from_float_ref = kToQ8_1, .from_float = kToQ8_1};
 
 }  // namespace tenon::quant

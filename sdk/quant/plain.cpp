@@ -4,9 +4,9 @@
 #include <cstring>
 #include <limits>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
 namespace {
@@ -82,31 +82,22 @@ double dot_halves(const void* x, const void* y, int64_t n) {
     return sum;
 }
 
-constexpr Format integer(ggml_type type, size_t bytes, FromFloat from_float = nullptr) {
-    return {.type = type,
-            .block = 1,
-            .bytes = bytes,
-            .from_float = from_float,
-            .validate = always_valid};
+constexpr Format integer(ggml_type type, FromFloat from_float = nullptr) {
+    return {.type = type, .from_float = from_float, .validate = always_valid};
 }
 
 }  // namespace
 
 constinit const Format kF32{.type = GGML_TYPE_F32,
-                            .block = 1,
-                            .bytes = sizeof(float),
                             .from_float = copy_f32,
                             .quantize = ignore_importance<copy_f32>,
                             .validate = finite_floats<float>,
                             .partner = GGML_TYPE_F32,
                             .dot = dot_f32};
 
-constinit const Format kF64{
-    .type = GGML_TYPE_F64, .block = 1, .bytes = sizeof(double), .validate = finite_floats<double>};
+constinit const Format kF64{.type = GGML_TYPE_F64, .validate = finite_floats<double>};
 
 constinit const Format kF16{.type = GGML_TYPE_F16,
-                            .block = 1,
-                            .bytes = 2,
                             .to_float = f16_to_float,
                             .from_float_ref = f16_from_float,
                             .from_float = f16_from_float,
@@ -116,8 +107,6 @@ constinit const Format kF16{.type = GGML_TYPE_F16,
                             .dot = dot_halves<f16_to_f32>};
 
 constinit const Format kBf16{.type = GGML_TYPE_BF16,
-                             .block = 1,
-                             .bytes = 2,
                              .to_float = bf16_to_float,
                              .from_float_ref = bf16_from_float,
                              .from_float = bf16_from_float,
@@ -126,9 +115,9 @@ constinit const Format kBf16{.type = GGML_TYPE_BF16,
                              .partner = GGML_TYPE_BF16,
                              .dot = dot_halves<bf16_to_f32>};
 
-constinit const Format kI8 = integer(GGML_TYPE_I8, 1);
-constinit const Format kI16 = integer(GGML_TYPE_I16, 2);
-constinit const Format kI32 = integer(GGML_TYPE_I32, 4, i32_from_float);
-constinit const Format kI64 = integer(GGML_TYPE_I64, 8);
+constinit const Format kI8 = integer(GGML_TYPE_I8);
+constinit const Format kI16 = integer(GGML_TYPE_I16);
+constinit const Format kI32 = integer(GGML_TYPE_I32, i32_from_float);
+constinit const Format kI64 = integer(GGML_TYPE_I64);
 
 }  // namespace tenon::quant

@@ -1,6 +1,6 @@
 // The table of formats.
 
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 #include <cassert>
 #include <iterator>
@@ -33,7 +33,7 @@ const Format* find_format(int64_t type) {
 
 void quantize_rows(const Format& format, const float* src, void* dst, int64_t n_rows,
                    int64_t n_per_row, const float* importance) {
-    const size_t row_bytes = static_cast<size_t>(n_per_row / format.block) * format.bytes;
+    const size_t row_bytes = tenon_row_bytes(format.type, n_per_row);
     auto* out = static_cast<unsigned char*>(dst);
     for (int64_t r = 0; r < n_rows; ++r) {
         format.quantize(src + r * n_per_row, out, n_per_row, importance);

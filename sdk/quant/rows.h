@@ -3,9 +3,12 @@
 
 #include <cstdint>
 
-#include "sdk/quant/quant.h"
+#include "tenon/kit/half.h"
+#include "tenon/quant.h"
 
 namespace tenon::quant {
+
+using kit::bf16_to_f32, kit::f16_to_f32, kit::f32_to_bf16, kit::f32_to_f16;
 
 // Elements in a block of this struct.
 template <class Block>

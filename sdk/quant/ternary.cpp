@@ -4,10 +4,10 @@
 #include <cmath>
 #include <iterator>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
 #include "sdk/quant/scale_search.h"
+#include "tenon/kit/half.h"
 
 namespace tenon::quant {
 namespace {
@@ -133,8 +133,6 @@ template <class Block, Decode<Block> kDecode, Encode<Block> kEncode>
 constexpr Format direct(ggml_type type, ggml_type partner, Dot dot) {
     constexpr FromFloat kFromFloat = row_from_float<Block, kEncode>;
     return {.type = type,
-            .block = kElems<Block>,
-            .bytes = sizeof(Block),
             .to_float = row_to_float<Block, kDecode>,
             .from_float_ref = kFromFloat,
             .from_float = kFromFloat,

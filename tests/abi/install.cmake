@@ -1,4 +1,4 @@
-# cmake -DBUILD=… -DSOURCE=… -DMODEL=… -DLIBDIR=… -DBINDIR=… -DC_COMPILER=… -DCXX_COMPILER=… -P install.cmake
+# cmake -DBUILD=… -DSOURCE=… -DMODEL=… -DLIBDIR=… -DBINDIR=… -DC_COMPILER=… -DCXX_COMPILER=… -DNM=… -P install.cmake
 #
 # Installs into a fresh prefix, moves that elsewhere, and uses it as a stranger would: nothing in the
 # environment says where it is.
@@ -34,6 +34,8 @@ run("find_package" "" ${CMAKE_COMMAND} -S ${SOURCE}/tests/abi/consumer -B ${cons
   -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
 run("a consumer's build" "" ${CMAKE_COMMAND} --build ${consumer})
 run("a consumer's program" "^sum 42 CPU\n" ${consumer}/consumer)
+run("a consumer's plugin exports its entry alone" "^[0-9a-f]+ T tenon_plugin_entry_v1\n$"
+  ${NM} -D --defined-only ${consumer}/plugins/tenon-idle-test.so)
 set(ENV{TENON_PLUGIN_ADD_PATH} ${consumer}/plugins)
 run("a consumer's program and plugin" "^sum 42 Idle CPU\n" ${consumer}/consumer)
 unset(ENV{TENON_PLUGIN_ADD_PATH})

@@ -186,6 +186,32 @@ TEST(InstructionSets, HaveFunctionsOfTheKitOfTheirOwnByItsTag) {
         EXPECT_EQ(name.find("kit"), std::string::npos) << name;
 }
 
+// What links it gets no symbol to export, and needs nothing that a plugin may not need.
+TEST(QuantLibrary, HidesItsSymbolsAndNeedsNothingOfTheCore) {
+    std::set<std::string> defined, needed;
+    for (const std::string& line :
+         lines_of(std::string(TENON_READELF) + " -sW '" + TENON_QUANT_LIBRARY + "'")) {
+        // Num: Value Size Type Bind Vis Ndx Name
+        std::smatch match;
+        if (!std::regex_search(line, match, std::regex("(GLOBAL|WEAK) +(\\w+) +(\\w+) (\\S+)$")))
+            continue;
+        const std::string visibility = match[2], name = match[4];
+        if (match[3] == "UND") {
+            needed.insert(name);
+        } else {
+            defined.insert(name);
+            EXPECT_EQ(visibility, "HIDDEN") << name;
+        }
+    }
+    EXPECT_GT(defined.size(), 50u);
+    const std::set<std::string> core = symbols(TENON_LIBRARY, "--defined-only");
+    for (const std::string& name : needed) {
+        if (defined.count(name)) continue;
+        EXPECT_FALSE(core.count(name)) << name;
+        EXPECT_EQ(name.find("tenon"), std::string::npos) << name;
+    }
+}
+
 TEST(Library, DefinesEveryFunctionItsHeadersDeclare) {
     const std::set<std::string> exported = symbols(TENON_LIBRARY, "--defined-only");
     size_t n = 0;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plugins/cpu/dot/dot.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 #include "tests/cpu/dot_levels.h"
 
 namespace tenon::cpu {
@@ -17,10 +17,8 @@ namespace {
 class DotBlocks : public PerLevel {};
 INSTANTIATE_TEST_SUITE_P(Levels, DotBlocks, testing::ValuesIn(level_sets()), level_set_name);
 
-int64_t block_of(ggml_type type) { return quant::find_format(type)->block; }
-size_t row_size(ggml_type type, int64_t n) {
-    return static_cast<size_t>(n / block_of(type)) * quant::find_format(type)->bytes;
-}
+int64_t block_of(ggml_type type) { return tenon_types[type].block; }
+size_t row_size(ggml_type type, int64_t n) { return tenon_row_bytes(type, n); }
 
 std::vector<const DotType*> block_types() {
     std::vector<const DotType*> types;
@@ -37,12 +35,13 @@ struct Rows {
         : format(*quant::find_format(type)), k(n), random(seed) {}
 
     std::vector<char> next(bool valid) {
-        const int64_t n_blocks = k / format.block;
-        std::vector<char> row(static_cast<size_t>(n_blocks) * format.bytes);
+        const int64_t n_blocks = k / tenon_types[format.type].block;
+        std::vector<char> row(static_cast<size_t>(n_blocks) * tenon_types[format.type].bytes);
         for (int64_t i = 0; i < n_blocks; ++i) {
-            char* block = row.data() + i * static_cast<int64_t>(format.bytes);
+            char* block = row.data() + i * static_cast<int64_t>(tenon_types[format.type].bytes);
             do {
-                for (size_t b = 0; b < format.bytes; ++b) block[b] = static_cast<char>(random());
+                for (size_t b = 0; b < tenon_types[format.type].bytes; ++b)
+                    block[b] = static_cast<char>(random());
             } while (valid && !format.validate(block, 1));
         }
         return row;
@@ -94,7 +93,8 @@ TEST_P(DotBlocks, TypesThatNeedASearchAreNoDestinations) {
     int n_destinations = 0;  // of the others with blocks, and the partners
     for (int i = 0; i < GGML_TYPE_COUNT; ++i) {
         const quant::Format* format = quant::find_format(i);
-        if (format && format->block > 1 && from_float(static_cast<ggml_type>(i))) ++n_destinations;
+        if (format && tenon_types[format->type].block > 1 && from_float(static_cast<ggml_type>(i)))
+            ++n_destinations;
     }
     EXPECT_EQ(n_destinations, 25 - 7 + 2);
 }

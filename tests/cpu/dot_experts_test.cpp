@@ -10,7 +10,7 @@
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/expert_groups.h"
 #include "plugins/cpu/team.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 #include "tests/cpu/node.h"
 
 namespace tenon::cpu {

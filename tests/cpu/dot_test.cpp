@@ -10,7 +10,7 @@
 
 #include "plugins/cpu/dot/panels.h"
 #include "plugins/cpu/kernel.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 #include "tests/cpu/dot_levels.h"
 
 namespace tenon::cpu {

@@ -10,7 +10,7 @@
 
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernel.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "plugins/cpu/dot/levels.h"
 #include "plugins/cpu/dot/types.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 

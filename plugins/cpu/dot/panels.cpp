@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "plugins/cpu/dot/panels_tile.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu::inline TENON_CPU_LEVEL {
 namespace {
@@ -53,7 +53,7 @@ const float* decode(ggml_type type, const char* row, int64_t k0, int64_t depth, 
             break;
     }
     const quant::Format& format = *quant::find_format(type);
-    format.to_float(row + k0 / format.block * static_cast<int64_t>(format.bytes), out, depth);
+    format.to_float(row + tenon_row_bytes(format.type, k0), out, depth);
     return out;
 }
 

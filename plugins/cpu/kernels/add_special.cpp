@@ -5,7 +5,7 @@
 #include "plugins/cpu/kernels/region.h"
 #include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {
@@ -97,7 +97,7 @@ void run_add1(const Task& task, const ggml_tensor& node) {
 Verdict supports_add1_quantized(const ggml_tensor& node) {
     const ggml_type type = node.src[0]->type;
     const quant::Format* format = quant::find_format(type);
-    if (!format || format->block == 1) return supports_add1(node);
+    if (!format || type_size(type).block == 1) return supports_add1(node);
     if (!format->to_float || !from_float(type))
         return no(TENON_REASON_TYPE, "src0 has a type that is not both read and written");
     if (!is_float_type(node.src[1]->type))

@@ -4,7 +4,7 @@
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {
@@ -93,7 +93,7 @@ Verdict supports_quantized(const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
     const ggml_tensor& b = *node.src[1];
     const quant::Format* format = quant::find_format(a.type);
-    if (!format || format->block == 1) return supports(node);
+    if (!format || type_size(a.type).block == 1) return supports(node);
     if (!format->to_float) return no(TENON_REASON_TYPE, "src0 cannot be decoded");
     if (b.type != GGML_TYPE_F32)
         return no(TENON_REASON_TYPE_MIX, "src1 must be f32 for quantised src0");

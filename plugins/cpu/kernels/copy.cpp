@@ -9,7 +9,7 @@
 #include "plugins/cpu/kernels/move.h"
 #include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {
@@ -198,12 +198,13 @@ void quantize_rows(const Task& task, const ggml_tensor& src, const ggml_tensor& 
 // From a quantised tensor: block by block of the source.
 void decode_blocks(const ggml_tensor& src, const ggml_tensor& dst, int64_t begin, int64_t end) {
     const quant::Format& format = *quant::find_format(src.type);
+    const int64_t block = type_size(src.type).block;
     float values[256];
     int64_t k = begin;
-    for_each_run(src, begin, end - begin, format.block, [&](const char* in, int64_t n) {
+    for_each_run(src, begin, end - begin, block, [&](const char* in, int64_t n) {
         for (int64_t i = 0; i < n; ++i, ++k) {
-            format.to_float(in + i * src.nb[0], values, format.block);
-            write_values(dst, k * format.block, format.block, values);
+            format.to_float(in + i * src.nb[0], values, block);
+            write_values(dst, k * block, block, values);
         }
     });
 }

@@ -7,7 +7,7 @@
 
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/flash_attn.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {
@@ -22,7 +22,7 @@ Verdict check_types(const ggml_tensor& node) {
     }
     const ggml_tensor& v = *node.src[2];
     const quant::Format* format = quant::find_format(v.type);
-    if (!is_float_type(v.type) && (!format || !format->to_float || format->block == 1)) {
+    if (!is_float_type(v.type) && (!format || !format->to_float || type_size(v.type).block == 1)) {
         return no(TENON_REASON_TYPE, "v has a type that cannot be decoded");
     }
     for (const ggml_tensor* t : {node.src[0], node.src[1], node.src[2]}) {

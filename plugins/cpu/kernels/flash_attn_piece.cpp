@@ -9,7 +9,7 @@
 #include "plugins/cpu/kernels/alibi.h"
 #include "plugins/cpu/kernels/flash_attn.h"
 #include "plugins/cpu/simd/vmath.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "plugins/cpu/dot/panels.h"
 #include "plugins/cpu/kernel.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {
@@ -23,7 +23,7 @@ Verdict supports(const ggml_tensor& node) {
         return no(TENON_REASON_TYPE, "q, weights and dst must be f32");
     }
     const quant::Format* format = quant::find_format(k.type);
-    if (!is_float_type(k.type) && (!format || !format->to_float || format->block == 1)) {
+    if (!is_float_type(k.type) && (!format || !format->to_float || type_size(k.type).block == 1)) {
         return no(TENON_REASON_TYPE, "k has a type that cannot be decoded");
     }
     if (mask.type != GGML_TYPE_F16) return no(TENON_REASON_TYPE, "mask must be f16");

@@ -9,7 +9,7 @@
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/mul_mat.h"
 #include "plugins/cpu/simd/simd.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "plugins/cpu/dot/panels.h"
 #include "plugins/cpu/kernel.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {
@@ -22,7 +22,7 @@ Verdict supports(const ggml_tensor& node) {
     if (!is_float_type(b.type)) return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
     if (!is_float_type(a.type)) {
         const quant::Format* format = quant::find_format(a.type);
-        if (!format || !format->to_float || format->block == 1) {
+        if (!format || !format->to_float || type_size(a.type).block == 1) {
             return no(TENON_REASON_TYPE, "src0 has a type that cannot be decoded");
         }
     }

@@ -5,7 +5,7 @@
 #include "plugins/cpu/dot/dot.h"
 #include "plugins/cpu/kernels/row_buffer.h"
 #include "plugins/cpu/simd/simd.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::cpu {
 namespace {

@@ -8,10 +8,12 @@
 //   tenon/kit/kernel_list.h    which kernel computes a node, and what the core is told about it
 //   tenon/kit/graph_reading.h  who made a source, what may be left unwritten
 //   tenon/kit/plan_cache.h     plans of graphs that come again
+//   tenon/kit/half.h           f16 and bf16 to and from f32
 //   tenon/kit/tag.h            read this where one plugin has objects for several instruction sets
 #pragma once
 
 #include "tenon/kit/graph_reading.h"
+#include "tenon/kit/half.h"
 #include "tenon/kit/kernel_list.h"
 #include "tenon/kit/layout.h"
 #include "tenon/kit/plan_cache.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "core/tensor/half.h"
 #include "sdk/quant/rounding.h"
+#include "tenon/kit/half.h"
 #include "tests/unit/quant/golden.h"
 
 namespace tenon {

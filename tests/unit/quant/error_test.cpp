@@ -26,7 +26,7 @@ const quant::Format* find_by_name(const std::string& name) {
 }
 
 std::vector<uint8_t> convert(const quant::Format& format, const std::vector<float>& x) {
-    std::vector<uint8_t> blocks(static_cast<size_t>(kN / format.block) * format.bytes);
+    std::vector<uint8_t> blocks(tenon_row_bytes(format.type, kN));
     format.from_float(x.data(), blocks.data(), kN);
     return blocks;
 }
@@ -95,7 +95,7 @@ struct Figures {
 Figures error_figures(const quant::Format& format, const std::vector<float>& x,
                       const std::vector<float>& w, bool use_weights) {
     const int64_t n_rows = static_cast<int64_t>(x.size()) / kN;
-    std::vector<uint8_t> blocks(static_cast<size_t>(n_rows * (kN / format.block)) * format.bytes);
+    std::vector<uint8_t> blocks(tenon_row_bytes(format.type, n_rows * kN));
     quant::quantize_rows(format, x.data(), blocks.data(), n_rows, kN,
                          use_weights ? w.data() : nullptr);
     std::vector<float> got(x.size());

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 
 namespace tenon::golden {
 

@@ -11,7 +11,8 @@ using golden::Section;
 using quant::Format;
 
 std::vector<float> decode(const Format& format, const std::vector<uint8_t>& bytes) {
-    const auto n = static_cast<int64_t>(bytes.size() / format.bytes) * format.block;
+    const auto n = static_cast<int64_t>(bytes.size() / tenon_types[format.type].bytes) *
+                   tenon_types[format.type].block;
     std::vector<float> values(static_cast<size_t>(n));
     quant::ToFloat to_float = format.to_float;
     if (format.type == GGML_TYPE_Q8_1) to_float = quant::decode_q8_1;
@@ -80,7 +81,8 @@ protected:
             first = std::min(first, i);
         }
         EXPECT_EQ(different, 0u) << "case " << want.case_id << ": first in block "
-                                 << first / format_->bytes << " at byte " << first % format_->bytes;
+                                 << first / tenon_types[format_->type].bytes << " at byte "
+                                 << first % tenon_types[format_->type].bytes;
         ++checked_;
     }
 
@@ -118,8 +120,8 @@ protected:
     void check_dots(const Section& x, const Section& y, const Section& dots) {
         const auto want = dots.as<double>();
         const auto& partner = *quant::find_format(file_.partner);
-        const size_t x_bytes = x.n_per_row / static_cast<size_t>(format_->block) * format_->bytes;
-        const size_t y_bytes = x.n_per_row / static_cast<size_t>(partner.block) * partner.bytes;
+        const size_t x_bytes = tenon_row_bytes(format_->type, x.n_per_row);
+        const size_t y_bytes = tenon_row_bytes(partner.type, x.n_per_row);
         for (size_t r = 0; r < x.n_rows; ++r) {
             const double got =
                 format_->dot(&x.bytes[r * x_bytes], &y.bytes[r * y_bytes], x.n_per_row);
@@ -135,8 +137,8 @@ protected:
 };
 
 TEST_P(GoldenType, HasBlocksOfTheRecordedSize) {
-    EXPECT_EQ(static_cast<uint32_t>(format_->block), file_.block);
-    EXPECT_EQ(static_cast<uint32_t>(format_->bytes), file_.block_bytes);
+    EXPECT_EQ(static_cast<uint32_t>(tenon_types[format_->type].block), file_.block);
+    EXPECT_EQ(static_cast<uint32_t>(tenon_types[format_->type].bytes), file_.block_bytes);
     if (format_->dot) {
         EXPECT_EQ(static_cast<uint32_t>(format_->partner), file_.partner);
     }

@@ -102,7 +102,7 @@ std::vector<int> quantizable_types() {
 class HostileRows : public testing::TestWithParam<int> {
 protected:
     const Format& format() const { return *quant::find_format(GetParam()); }
-    size_t row_bytes() const { return static_cast<size_t>(kN / format().block) * format().bytes; }
+    size_t row_bytes() const { return tenon_row_bytes(format().type, kN); }
 
     std::vector<float> decode(const std::vector<uint8_t>& blocks) const {
         std::vector<float> values(kN);
@@ -158,7 +158,8 @@ TEST_P(HostileRows, KeepModerateNumbersInRange) {
                 const float bound = w[i] > 0 ? 2.5f : 11.0f;
                 ASSERT_LE(std::fabs(got[i] - row.x[i]), bound * largest) << row.name << " at " << i;
             }
-            EXPECT_TRUE(format().validate(quantize(row.x, w.data()).data(), kN / format().block));
+            EXPECT_TRUE(format().validate(quantize(row.x, w.data()).data(),
+                                          kN / tenon_types[format().type].block));
         }
     }
 }
@@ -177,10 +178,11 @@ TEST_P(HostileRows, AnyBytesDecode) {
     for (int round = 0; round < 200; ++round) {
         for (uint8_t& b : bytes) b = static_cast<uint8_t>(random());
         decode(bytes);
-        if (format().validate) (void)format().validate(bytes.data(), kN / format().block);
+        if (format().validate)
+            (void)format().validate(bytes.data(), kN / tenon_types[format().type].block);
         if (!format().dot) continue;
         const Format& partner = *quant::find_format(format().partner);
-        std::vector<uint8_t> other(static_cast<size_t>(kN / partner.block) * partner.bytes);
+        std::vector<uint8_t> other(tenon_row_bytes(partner.type, kN));
         partner.from_float(partner_row.data(), other.data(), kN);
         (void)format().dot(bytes.data(), other.data(), kN);
     }

@@ -7,7 +7,7 @@
 #include <functional>
 #include <random>
 
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 #include "tenon/tenon.h"
 
 namespace {
@@ -60,7 +60,7 @@ protected:
 
     // As the API does it; importance NULL only where the type can do without.
     std::vector<uint8_t> bytes(const Row& x, const float* importance) const {
-        std::vector<uint8_t> out(kN / format().block * format().bytes);
+        std::vector<uint8_t> out(tenon_row_bytes(format().type, kN));
         EXPECT_EQ(ggml_quantize_chunk(format().type, x.data(), out.data(), 0, 1, kN, importance),
                   out.size())
             << tenon_last_error();
@@ -75,7 +75,7 @@ protected:
         format().to_float(blocks.data(), out.data(), kN);
         return out;
     }
-    size_t block_bytes() const { return kBlock / format().block * format().bytes; }
+    size_t block_bytes() const { return tenon_row_bytes(format().type, kBlock); }
 };
 
 TEST_P(QuantImportance, OfZeroIsNone) {
@@ -167,7 +167,7 @@ TEST_P(QuantImportance, ThatIsNoNumberIsRefused) {
     for (const float bad : {NAN, INFINITY, -INFINITY, -1.0f}) {
         Row importance(kN, 1.0f);
         importance[300] = bad;
-        std::vector<uint8_t> out(kN / format().block * format().bytes, 0xa5);
+        std::vector<uint8_t> out(tenon_row_bytes(format().type, kN), 0xa5);
         const auto before = out;
         EXPECT_EQ(
             ggml_quantize_chunk(format().type, x.data(), out.data(), 0, 1, kN, importance.data()),

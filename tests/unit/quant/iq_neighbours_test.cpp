@@ -187,7 +187,7 @@ TEST(IqNeighbours, RunTimeQuantizerWithoutMemoryWritesZeros) {
     ggml_quantize_free();
     const Format& format = *quant::find_format(GGML_TYPE_IQ3_S);
     std::vector<float> x(256, 1.0f);
-    std::vector<uint8_t> blocks(format.bytes, 0x5a);
+    std::vector<uint8_t> blocks(tenon_types[format.type].bytes, 0x5a);
     test::g_allocations_until_bad = 0;
     format.from_float_ref(x.data(), blocks.data(), 256);
     test::g_allocations_until_bad = -1;
@@ -227,12 +227,12 @@ TEST(IqNeighbours, ValidationReadsTheScale) {
         const Format* format = quant::find_format(t);
         if (!format || std::string(ggml_type_name(format->type)).substr(0, 2) != "iq") continue;
         const auto type = format->type;
-        std::vector<uint8_t> blocks(2 * format->bytes, 0xff);
+        std::vector<uint8_t> blocks(2 * tenon_types[format->type].bytes, 0xff);
         EXPECT_FALSE(ggml_validate_row_data(type, blocks.data(), blocks.size()));
         for (size_t b = 0; b < 2; ++b) {
-            uint8_t* block = &blocks[b * format->bytes];
+            uint8_t* block = &blocks[b * tenon_types[format->type].bytes];
             // The top of the exponent: in iq1_m the high nibble of the last word.
-            block[type == GGML_TYPE_IQ1_M ? format->bytes - 1 : 1] = 0x3b;
+            block[type == GGML_TYPE_IQ1_M ? tenon_types[format->type].bytes - 1 : 1] = 0x3b;
             EXPECT_EQ(ggml_validate_row_data(type, blocks.data(), blocks.size()), b == 1)
                 << ggml_type_name(type);
         }

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor/half.h"
 #include "ggml.h"
+#include "tenon/kit/half.h"
 #include "tenon/tenon.h"
 
-using namespace tenon;
+using namespace tenon::kit;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "core/tensor/types.h"
 #include "ggml.h"
 #include "gtest/gtest.h"
-#include "sdk/quant/quant.h"
+#include "tenon/quant.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -40,14 +40,12 @@ protected:
     }
 };
 
-TEST_F(QuantApi, FormatsHaveTheSizesOfTheTypeTable) {
+TEST_F(QuantApi, EveryTypeHasAFormatAtItsNumber) {
     for (int t = 0; t < GGML_TYPE_COUNT; ++t) {
         const quant::Format* format = quant::find_format(t);
         ASSERT_EQ(format != nullptr, tenon_types[t].block != 0) << t;
         if (!format) continue;
         EXPECT_EQ(format->type, t);
-        EXPECT_EQ(format->block, tenon_types[t].block) << tenon_types[t].name;
-        EXPECT_EQ(format->bytes, tenon_types[t].bytes) << tenon_types[t].name;
     }
     EXPECT_EQ(quant::find_format(-1), nullptr);
     EXPECT_EQ(quant::find_format(GGML_TYPE_COUNT), nullptr);

@@ -1,8 +1,11 @@
-// Conversion of rows for every tensor type: one table, one Format per type.
+// tenon/quant.h - conversion of rows for every tensor type: one table, one Format per type.
 //
-// This room is also a static library for plugins: apart from quant_api.cpp it needs nothing of the
-// core but core/tensor/half.h and core/base/bits.h, both header-only. No function here allocates,
-// locks or reports, except Format::init of the types with code books.
+// A static library with hidden symbols: link tenon::quant (find_package(tenon)) into a plugin, and
+// the plugin computes what the core computes, bit for bit. It imports nothing from the core. No
+// function here allocates, locks or reports, except Format::init of the types with code books.
+//
+// The functions are the reference: written for any processor and for results. A plugin that wants
+// speed writes its own and tests it against these. How large blocks are: tenon/types.h.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +38,6 @@ using Dot = double (*)(const void* x, const void* partner, int64_t n);
 // What one type can do. A null function says: no such conversion.
 struct Format {
     ggml_type type;
-    int64_t block;                        // elements per block
-    size_t bytes;                         // bytes per block
     ToFloat to_float = nullptr;           // exact
     FromFloat from_float_ref = nullptr;   // reference quantizer without importance
     FromFloat from_float = nullptr;       // for conversion at run time; null: never a destination
