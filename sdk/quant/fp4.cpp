@@ -6,6 +6,7 @@
 #include "sdk/quant/dot.h"
 #include "sdk/quant/formats.h"
 #include "sdk/quant/scale_search.h"
+#include "tenon/codebooks.h"
 #include "tenon/kit/half.h"
 
 namespace tenon::quant {
@@ -16,7 +17,7 @@ constexpr int kNvN = TENON_QK_NVFP4;
 constexpr int kSub = TENON_QK_NVFP4_SUB;
 
 // Twice the value of an e2m1 code; scales are halved in return, so that codes are integers.
-constexpr int8_t kDoubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+constexpr int8_t kDoubled[16] = {TENON_E2M1_TWICE};
 // Between kDoubled[i] and kDoubled[i + 1].
 constexpr float kMiddles[7] = {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10};
 

@@ -4,9 +4,10 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include "tenon/codebooks.h"
 
 namespace tenon::quant {
 
@@ -20,7 +21,7 @@ extern const std::array<uint32_t, 512> kGridIq3s;
 extern const std::array<uint64_t, 2048> kGridIq1s;
 
 // iq1 adds or subtracts this to all elements of a group.
-inline constexpr float kIq1Delta = 0.125f;
+inline constexpr float kIq1Delta = TENON_IQ1_DELTA;
 
 // The same points as digits of their levels 0 … levels - 1, element 0 in the low bits: what
 // quantizers search. Ascending and without repetition.
@@ -35,16 +36,9 @@ struct CodeBook {
 extern const CodeBook kBookIq2xxs, kBookIq2xs, kBookIq2s, kBookIq3xxs, kBookIq3s, kBookIq1s;
 
 // Signs of 8 elements from seven bits: the eighth makes the number of minus signs even.
-inline constexpr auto kEvenSigns = [] {
-    std::array<uint8_t, 128> signs{};
-    for (uint32_t s = 0; s < signs.size(); ++s) {
-        signs[s] = static_cast<uint8_t>(s | (std::popcount(s) & 1) << 7);
-    }
-    return signs;
-}();
+inline constexpr std::array<uint8_t, 128> kEvenSigns{TENON_IQ_EVEN_SIGNS};
 
 // Levels of iq4_nl and iq4_xs by code.
-inline constexpr int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                          1,    13,   25,  38,  53,  69,  89,  113};
+inline constexpr int8_t kIq4Levels[16] = {TENON_IQ4_LEVELS};
 
 }  // namespace tenon::quant

@@ -5,11 +5,12 @@
 
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/dot/unpacked.h"
+#include "tenon/codebooks.h"
 
 namespace tenon::cpu::inline TENON_CPU_LEVEL {
 
 // Twice the value of a code (e2m1); scales are halved in return.
-static constexpr int8_t kDoubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+static constexpr int8_t kDoubled[16] = {TENON_E2M1_TWICE};
 
 // Half the value of a scale: an unsigned float of eight bits with bias 7. 0x7f is zero, the top bit
 // does not count.

@@ -11,6 +11,7 @@
 #include "plugins/cpu/dot/types.h"
 #include "plugins/cpu/simd/simd.h"
 #include "tenon/blocks.h"
+#include "tenon/codebooks.h"
 
 namespace tenon::cpu::inline TENON_CPU_LEVEL {
 namespace {
@@ -81,8 +82,7 @@ template <>
 struct Block<GGML_TYPE_IQ4_NL> {
     using Bytes = tenon_block_iq4_nl;
     using Partner = tenon_block_q8_0;
-    static constexpr int8_t kValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                           1,    13,   25,  38,  53,  69,  89,  113};
+    static constexpr int8_t kValues[16] = {TENON_IQ4_LEVELS};
     static i8x32 codes(const Bytes& b) { return simd::look_up(kValues, simd::load_u4(b.qs)); }
     static float scale(const Bytes& b) { return simd::to_f32(b.d); }
 };
@@ -92,7 +92,7 @@ struct Block<GGML_TYPE_MXFP4> {
     using Bytes = tenon_block_mxfp4;
     using Partner = tenon_block_q8_0;
     // e2m1 doubled; the scale is halved
-    static constexpr int8_t kValues[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+    static constexpr int8_t kValues[16] = {TENON_E2M1_TWICE};
     static i8x32 codes(const Bytes& b) { return simd::look_up(kValues, simd::load_u4(b.qs)); }
     // 2^(e-128)
     static constexpr auto kHalfScales = [] {
