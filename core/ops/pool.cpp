@@ -82,7 +82,7 @@ Result<NodeShape> pool_2d_back_shape(const OpCall& call) {
 
 Result<NodeShape> upscale_shape(const OpCall& call) {
     const uint32_t mode = static_cast<uint32_t>(call.params_as<tenon_upscale_params>().mode);
-    const uint32_t filter = mode & 0xff;
+    const uint32_t filter = mode & TENON_UPSCALE_MODE;
     NodeShape shape = *call.asked;
     shape.type = GGML_TYPE_F32;
     return Checks(call)

@@ -10,8 +10,6 @@
 namespace tenon {
 namespace {
 
-constexpr int kMultiBit = 8;  // GGML_ROPE_TYPE_MROPE: four streams of positions, in sections
-
 // How frequencies and amplitudes are stretched for long contexts.
 struct Scaling {
     int n_ctx_orig = 0;
@@ -36,7 +34,7 @@ ggml_tensor* build_rope(ggml_context* ctx, ggml_op op, ggml_tensor* a, ggml_tens
     p.attn_factor = scaling.attn_factor;
     p.beta_fast = scaling.beta_fast;
     p.beta_slow = scaling.beta_slow;
-    if ((mode & kMultiBit) != 0 && sections != nullptr) {
+    if ((mode & TENON_ROPE_MULTI) != 0 && sections != nullptr) {
         std::copy_n(sections, GGML_MROPE_SECTIONS, p.sections);
     }
     return build(ctx, op, {a, positions, factors}, p, in_place_if(inplace));
@@ -47,7 +45,7 @@ ggml_tensor* build_rope(ggml_context* ctx, ggml_op op, ggml_tensor* a, ggml_tens
 // a: [d, heads, tokens, batch], positions: i32 [tokens] ([4 * tokens] in multi modes)
 Result<NodeShape> rope_shape(const OpCall& call) {
     const auto p = call.params_as<tenon_rope_params>();
-    const int64_t streams = (p.mode & kMultiBit) != 0 ? GGML_MROPE_SECTIONS : 1;
+    const int64_t streams = (p.mode & TENON_ROPE_MULTI) != 0 ? GGML_MROPE_SECTIONS : 1;
     Checks check(call);
     check.require((p.mode & 1) == 0, "mode is %d, must be even", p.mode)
         .at_least("n_dims", p.n_dims, 0)

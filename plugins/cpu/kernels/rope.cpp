@@ -11,18 +11,23 @@ namespace {
 
 using simd::f32;
 
-constexpr int kMrope = 8, kVision = 24, kImrope = 40;
-
-bool is_multi(int32_t mode) { return (mode & kMrope) != 0; }
+bool is_multi(int32_t mode) { return (mode & TENON_ROPE_MULTI) != 0; }
 
 int64_t pairs_of(const ggml_tensor& node, const tenon_rope_params& p) {
-    return p.mode == kVision ? node.ne[0] / 2 : p.n_dims / 2;
+    return p.mode == TENON_ROPE_VISION ? node.ne[0] / 2 : p.n_dims / 2;
 }
 
 Verdict check_mode(const ggml_tensor& node, const tenon_rope_params& p) {
     const int64_t n = node.ne[0];
-    if (p.mode != 0 && p.mode != 2 && p.mode != kMrope && p.mode != kVision && p.mode != kImrope) {
-        return no(TENON_REASON_OP_PARAM, "unknown rotation mode");
+    switch (p.mode) {
+        case TENON_ROPE_NORMAL:
+        case TENON_ROPE_NEOX:
+        case TENON_ROPE_MROPE:
+        case TENON_ROPE_VISION:
+        case TENON_ROPE_IMROPE:
+            break;
+        default:
+            return no(TENON_REASON_OP_PARAM, "unknown rotation mode");
     }
     if (p.n_dims % 2 != 0) return no(TENON_REASON_OP_PARAM, "n_dims is odd");
     if (p.n_dims < 0 || p.n_dims > n)  // 0 rotates nothing
@@ -30,7 +35,7 @@ Verdict check_mode(const ggml_tensor& node, const tenon_rope_params& p) {
     if (p.n_offs < 0 || p.n_offs % 2 != 0 || int64_t{p.n_offs} + p.n_dims > n) {
         return no(TENON_REASON_OP_PARAM, "the rotated window does not lie inside the row");
     }
-    if (p.mode == kVision && (p.n_dims * int64_t{2} != n || p.n_offs != 0)) {
+    if (p.mode == TENON_ROPE_VISION && (p.n_dims * int64_t{2} != n || p.n_offs != 0)) {
         return no(TENON_REASON_OP_PARAM, "vision mode needs n_dims of half a row and no offset");
     }
     if (!is_multi(p.mode)) return yes();
@@ -109,14 +114,14 @@ struct Angles {
         if (!is_multi(p.mode)) return {0, 0};
         const int64_t s0 = p.sections[0], s1 = p.sections[1], s2 = p.sections[2];
         const int64_t q = j % (s0 + s1 + s2 + p.sections[3]);
-        if (p.mode == kImrope) {
+        if (p.mode == TENON_ROPE_IMROPE) {
             if (q % 3 == 1 && q < 3 * s1) return {1, 0};
             if (q % 3 == 2 && q < 3 * s2) return {2, 0};
             if (q % 3 == 0 && q < 3 * s0) return {0, 0};
             return {3, 0};
         }
         const int64_t index = q < s0 ? 0 : q < s0 + s1 ? 1 : q < s0 + s1 + s2 ? 2 : 3;
-        if (p.mode != kVision) return {index, 0};
+        if (p.mode != TENON_ROPE_VISION) return {index, 0};
         const int64_t starts[4] = {0, s0, s0 + s1, s0 + s1 + s2};
         // Vision restarts the angles with each section: count from there, not from pair 0.
         return {index, j - (q - starts[index])};
@@ -166,7 +171,7 @@ struct Angles {
                   signed_scale = simd::splat(back ? -magnitude : magnitude);
         simd::map(sines, cosines, pairs, [=](f32 x) { return simd::sin(x) * signed_scale; });
         simd::map(cosines, cosines, pairs, [=](f32 x) { return simd::cos(x) * scale; });
-        if (p.mode == 0) double_up(cosines, sines);
+        if (p.mode == TENON_ROPE_NORMAL) double_up(cosines, sines);
     }
 };
 
@@ -224,10 +229,10 @@ void rotate_row(T* dst, const T* src, int64_t n, const Angles& angles, const flo
         std::memcpy(dst, src, static_cast<size_t>(p.n_offs) * sizeof(T));
         std::memcpy(dst + end, src + end, static_cast<size_t>(n - end) * sizeof(T));
     }
-    if (p.mode == 0) {
+    if (p.mode == TENON_ROPE_NORMAL) {
         rotate_neighbours(dst + p.n_offs, src + p.n_offs, 2 * angles.pairs, cosines, sines);
     } else {
-        const int64_t distance = p.mode == kVision ? p.n_dims : p.n_dims / 2;
+        const int64_t distance = p.mode == TENON_ROPE_VISION ? p.n_dims : p.n_dims / 2;
         rotate_halves(dst + p.n_offs, src + p.n_offs, angles.pairs, distance, cosines, sines);
     }
 }

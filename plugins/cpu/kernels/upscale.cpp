@@ -99,9 +99,12 @@ Sampling sampling_of(const ggml_tensor& node, int dim) {
     const bool between = corners && n_in > 1 && n_out > 1;
     const float scale = between ? static_cast<float>(n_out - 1) / static_cast<float>(n_in - 1)
                                 : static_cast<float>(n_out) / static_cast<float>(n_in);
-    return {n_in,        n_out,
-            mode & 0xff, (mode & GGML_SCALE_FLAG_ANTIALIAS) != 0,
-            scale,       corners ? 0.0f : 0.5f};
+    return {n_in,
+            n_out,
+            mode & TENON_UPSCALE_MODE,
+            (mode & GGML_SCALE_FLAG_ANTIALIAS) != 0,
+            scale,
+            corners ? 0.0f : 0.5f};
 }
 
 Verdict supports(const ggml_tensor& node) {
@@ -110,9 +113,10 @@ Verdict supports(const ggml_tensor& node) {
     if (!is_float_type(a.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
     if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
-    if ((mode & 0xff) >= GGML_SCALE_MODE_COUNT)
+    if ((mode & TENON_UPSCALE_MODE) >= GGML_SCALE_MODE_COUNT)
         return no(TENON_REASON_OP_PARAM, "the mode is neither nearest, bilinear nor bicubic");
-    if ((mode & GGML_SCALE_FLAG_ANTIALIAS) && (mode & 0xff) != GGML_SCALE_MODE_BILINEAR)
+    if ((mode & GGML_SCALE_FLAG_ANTIALIAS) &&
+        (mode & TENON_UPSCALE_MODE) != GGML_SCALE_MODE_BILINEAR)
         return no(TENON_REASON_OP_PARAM, "only bilinear sampling can antialias");
     if (tenon_is_empty(&a) && !tenon_is_empty(&node))
         return no(TENON_REASON_SHAPE, "src0 is empty, dst is not");

@@ -1,6 +1,7 @@
 // Cases: SOFT_MAX, SOFT_MAX_BACK, ROPE, ROPE_BACK.
 
 #include "sdk/conformance/cases/helpers.h"
+#include "tenon/op_params.h"
 
 namespace tenon::conformance {
 namespace {
@@ -187,7 +188,7 @@ ggml_tensor* rope_input(GraphMaker& m, const Rope& c) {
 
 ggml_tensor* build_rope(GraphMaker& m, const Rope& c, bool back) {
     ggml_tensor* a = rope_input(m, c);
-    const bool multi = c.mode & GGML_ROPE_TYPE_MROPE, vision = c.mode == GGML_ROPE_TYPE_VISION;
+    const bool multi = c.mode & TENON_ROPE_MULTI, vision = c.mode == TENON_ROPE_VISION;
     ggml_tensor* pos = m.leaf(GGML_TYPE_I32, {c.ne[2] * (multi ? 4 : 1)}, integers(0, c.n_ctx));
     ggml_tensor* factors = c.factors ? m.f32({c.n_dims / 2}, between(0.9f, 1.1f)) : nullptr;
     ggml_tensor* d = nullptr;
@@ -227,7 +228,9 @@ void add(CaseList& list, const Rope& c) {
     }
 }
 
-constexpr int kModes[] = {0, 2, 8, 24, 40};
+constexpr int kNormal = TENON_ROPE_NORMAL, kNeox = TENON_ROPE_NEOX, kMrope = TENON_ROPE_MROPE,
+              kVision = TENON_ROPE_VISION, kImrope = TENON_ROPE_IMROPE;
+constexpr int kModes[] = {kNormal, kNeox, kMrope, kVision, kImrope};
 
 // Head shapes of models.
 void rope_models(CaseList& list, ggml_type type, bool factors, int view) {
@@ -236,15 +239,20 @@ void rope_models(CaseList& list, ggml_type type, bool factors, int view) {
         int n_dims, mode, offset = 0;
     };
     const Row rows[] = {
-        {{128, 32, 2}, 128, 0},    {{128, 40, 2}, 128, 0},    {{128, 52, 2}, 128, 0},
-        {{128, 64, 2}, 128, 0},    {{64, 1, 2}, 64, 2},       {{64, 71, 2}, 64, 2},
-        {{64, 8, 2}, 64, 2},       {{80, 32, 2}, 20, 0},      {{80, 32, 2}, 32, 0},
-        {{80, 32, 4}, 32, 0},      {{80, 32, 2}, 20, 2},      {{80, 32, 2}, 32, 2},
-        {{80, 32, 4}, 32, 2},      {{128, 12, 2}, 128, 8},    {{128, 12, 2}, 20, 8},
-        {{128, 28, 2}, 128, 8},    {{128, 28, 2}, 32, 8},     {{128, 12, 2}, 128, 40},
-        {{128, 12, 2}, 20, 40},    {{128, 28, 2}, 32, 40},    {{128, 28, 2}, 128, 40},
-        {{128, 16, 2}, 128, 40},   {{80, 16, 2}, 80, 24},     {{128, 32, 2}, 32, 0, 32},
-        {{128, 32, 2}, 32, 2, 32}, {{128, 12, 2}, 24, 8, 32}, {{128, 12, 2}, 24, 40, 32},
+        {{128, 32, 2}, 128, kNormal},    {{128, 40, 2}, 128, kNormal},
+        {{128, 52, 2}, 128, kNormal},    {{128, 64, 2}, 128, kNormal},
+        {{64, 1, 2}, 64, kNeox},         {{64, 71, 2}, 64, kNeox},
+        {{64, 8, 2}, 64, kNeox},         {{80, 32, 2}, 20, kNormal},
+        {{80, 32, 2}, 32, kNormal},      {{80, 32, 4}, 32, kNormal},
+        {{80, 32, 2}, 20, kNeox},        {{80, 32, 2}, 32, kNeox},
+        {{80, 32, 4}, 32, kNeox},        {{128, 12, 2}, 128, kMrope},
+        {{128, 12, 2}, 20, kMrope},      {{128, 28, 2}, 128, kMrope},
+        {{128, 28, 2}, 32, kMrope},      {{128, 12, 2}, 128, kImrope},
+        {{128, 12, 2}, 20, kImrope},     {{128, 28, 2}, 32, kImrope},
+        {{128, 28, 2}, 128, kImrope},    {{128, 16, 2}, 128, kImrope},
+        {{80, 16, 2}, 80, kVision},      {{128, 32, 2}, 32, kNormal, 32},
+        {{128, 32, 2}, 32, kNeox, 32},   {{128, 12, 2}, 24, kMrope, 32},
+        {{128, 12, 2}, 24, kImrope, 32},
     };
     for (const Row& r : rows)
         add(list, {.type = type,
@@ -263,8 +271,9 @@ void rope_yarn(CaseList& list) {
                 for (const float af : {1.0f, 1.4245f}) {
                     for (const bool factors : {false, true}) {
                         for (const int view : {0, 1, 2}) {
-                            add(list, {type, {128, 32, 2}, 128, 0, fs, ef, af, factors, view});
-                            add(list, {type, {64, 128, 2}, 64, 2, fs, ef, af, factors, view});
+                            add(list,
+                                {type, {128, 32, 2}, 128, kNormal, fs, ef, af, factors, view});
+                            add(list, {type, {64, 128, 2}, 64, kNeox, fs, ef, af, factors, view});
                         }
                         for (const int mode : kModes)
                             add(list, {type, {36, 16, 2457}, 36, mode, fs, ef, af, factors, 2});
@@ -280,7 +289,7 @@ void rope_yarn(CaseList& list) {
                        .mode = mode,
                        .freq_scale = 0.25f,
                        .ext_factor = 1,
-                       .factors = mode == 2,
+                       .factors = mode == kNeox,
                        .n_ctx = 100000,
                        .n_ctx_orig = 4096,
                        .beta_fast = 32,
@@ -297,9 +306,9 @@ void rope_all_at_once(CaseList& list) {
         bool inplace;
     };
     std::vector<Row> rows{
-        {{128, 32, 2}, 32, 0, 32, 0, false}, {{128, 32, 2}, 32, 2, 32, 0, false},
-        {{128, 12, 2}, 24, 8, 32, 0, false}, {{128, 12, 2}, 24, 40, 32, 0, false},
-        {{128, 32, 2}, 32, 2, 32, 0, true},
+        {{128, 32, 2}, 32, kNormal, 32, 0, false}, {{128, 32, 2}, 32, kNeox, 32, 0, false},
+        {{128, 12, 2}, 24, kMrope, 32, 0, false},  {{128, 12, 2}, 24, kImrope, 32, 0, false},
+        {{128, 32, 2}, 32, kNeox, 32, 0, true},
     };
     for (const int mode : kModes) {
         for (const int view : {0, 1}) {
@@ -335,7 +344,7 @@ void rope_inplace(CaseList& list) {
             add(list, {.type = type,
                        .ne = {128, 32, 2},
                        .n_dims = 32,
-                       .mode = 2,
+                       .mode = kNeox,
                        .factors = factors,
                        .inplace = true,
                        .offset = 32});
@@ -356,7 +365,7 @@ void rope_cases(CaseList& list) {
     for (const ggml_type type : kFloatTypes) {
         for (const bool factors : {false, true}) {
             for (const int view : {0, 1}) rope_models(list, type, factors, view);
-            for (const int mode : {0, 2, 40}) {
+            for (const int mode : {kNormal, kNeox, kImrope}) {
                 add(list, {.type = type,
                            .ne = {16, 16, 8192},
                            .n_dims = 16,
@@ -370,7 +379,7 @@ void rope_cases(CaseList& list) {
                            .view = 1});
             }
         }
-        for (const int mode : {0, 2}) {
+        for (const int mode : {kNormal, kNeox}) {
             add(list, {.type = type, .ne = {2, 1, 1}, .n_dims = 2, .mode = mode});
             add(list, {.type = type, .ne = {38, 3, 0}, .n_dims = 6, .mode = mode});
             add(list, {.type = type, .ne = {38, 3, 5, 2}, .n_dims = 6, .mode = mode, .offset = 8});

@@ -77,8 +77,8 @@ struct Rope {
 
     Rope(const ggml_tensor& node)
         : p(params_of<tenon_rope_params>(node)),
-          multi(p.mode & 8),
-          vision(p.mode == 24),
+          multi(p.mode & TENON_ROPE_MULTI),
+          vision(p.mode == TENON_ROPE_VISION),
           pairs(vision ? node.ne[0] / 2 : p.n_dims / 2),
           start{},
           total(0) {
@@ -98,7 +98,7 @@ struct Rope {
     int section(int64_t j) const {
         if (!multi) return 0;
         const int64_t q = j % total;
-        if (p.mode == 40) {
+        if (p.mode == TENON_ROPE_IMROPE) {
             for (int s : {1, 2, 0}) {
                 if (q % 3 == s && q < 3 * int64_t{p.sections[s]}) return s;
             }
@@ -128,7 +128,7 @@ struct Rope {
     // The two elements of pair j.
     std::pair<int64_t, int64_t> elements(int64_t j) const {
         if (vision) return {j, j + p.n_dims};
-        if (p.mode == 0) return {p.n_offs + 2 * j, p.n_offs + 2 * j + 1};
+        if (p.mode == TENON_ROPE_NORMAL) return {p.n_offs + 2 * j, p.n_offs + 2 * j + 1};
         return {p.n_offs + j, p.n_offs + j + p.n_dims / 2};
     }
 };

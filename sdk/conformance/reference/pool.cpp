@@ -164,9 +164,9 @@ void upscale(const ggml_tensor& node, Result& out) {
     for_each_index(out, [&](int64_t x, int64_t y, int64_t i2, int64_t i3) {
         const int64_t k2 = s2.nearest(i2), k3 = s3.nearest(i3);
         double& result = out(x, y, i2, i3);
-        if ((mode & 0xff) == GGML_SCALE_MODE_NEAREST) {
+        if ((mode & TENON_UPSCALE_MODE) == GGML_SCALE_MODE_NEAREST) {
             result = a(sx.nearest(x), sy.nearest(y), k2, k3);
-        } else if ((mode & 0xff) == GGML_SCALE_MODE_BICUBIC) {
+        } else if ((mode & TENON_UPSCALE_MODE) == GGML_SCALE_MODE_BICUBIC) {
             result = bicubic(a, sx, sy, x, y, k2, k3);
         } else if (mode & GGML_SCALE_FLAG_ANTIALIAS) {
             result = antialiased(a, sx, sy, x, y, k2, k3);

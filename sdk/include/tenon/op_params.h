@@ -4,11 +4,17 @@
  * only 4-aligned, so copy a struct out (memcpy) and never cast the pointer. Words beyond the struct
  * are 0. Ops that share a layout have a typedef of their own, so every op's struct is called
  * tenon_<op in lower case>_params.
+ *
+ * Numbers that choose something are named: by an enum of ggml.h where it has one (the comment of
+ * the field says which), else by an enum beside the struct.
  */
 #ifndef TENON_OP_PARAMS_H
 #define TENON_OP_PARAMS_H
 
 #include <stdint.h>
+
+#include "ggml.h" /* enums that parameters have the values of */
+#include "tenon/static_assert.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -128,14 +134,29 @@ typedef struct tenon_soft_max_params {
 } tenon_soft_max_params;
 typedef tenon_soft_max_params tenon_soft_max_back_params;
 
+/* What pairs of elements are made of, and which position turns them. */
+enum tenon_rope_mode {
+    TENON_ROPE_NORMAL = 0,  /* neighbours: 2j and 2j + 1 */
+    TENON_ROPE_NEOX = 2,    /* half of n_dims apart: j and j + n_dims / 2 */
+    TENON_ROPE_MROPE = 8,   /* as NEOX; pairs follow four streams of positions, in sections */
+    TENON_ROPE_VISION = 24, /* as MROPE; n_dims apart, and angles start again with each section */
+    TENON_ROPE_IMROPE = 40, /* as MROPE; sections interleaved: streams take turns pair by pair */
+    TENON_ROPE_MULTI = 8    /* the bit of modes with four streams */
+};
+TENON_STATIC_ASSERT((int)TENON_ROPE_NORMAL == GGML_ROPE_TYPE_NORMAL, "numbers are ggml's");
+TENON_STATIC_ASSERT((int)TENON_ROPE_NEOX == GGML_ROPE_TYPE_NEOX, "numbers are ggml's");
+TENON_STATIC_ASSERT((int)TENON_ROPE_MROPE == GGML_ROPE_TYPE_MROPE, "numbers are ggml's");
+TENON_STATIC_ASSERT((int)TENON_ROPE_VISION == GGML_ROPE_TYPE_VISION, "numbers are ggml's");
+TENON_STATIC_ASSERT((int)TENON_ROPE_IMROPE == GGML_ROPE_TYPE_IMROPE, "numbers are ggml's");
+
 typedef struct tenon_rope_params {
     int32_t reserved0;
     int32_t n_dims; /* elements of a row that are rotated */
-    int32_t mode;   /* GGML_ROPE_TYPE_… */
+    int32_t mode;   /* enum tenon_rope_mode */
     int32_t reserved1;
     int32_t n_ctx_orig;
     float freq_base, freq_scale, ext_factor, attn_factor, beta_fast, beta_slow;
-    int32_t sections[4]; /* modes with bit 8 */
+    int32_t sections[4]; /* modes with TENON_ROPE_MULTI: pairs per stream */
     int32_t n_offs;      /* first rotated element */
 } tenon_rope_params;
 typedef tenon_rope_params tenon_rope_back_params;
@@ -209,8 +230,16 @@ typedef struct tenon_pool_2d_params {
 } tenon_pool_2d_params;
 typedef tenon_pool_2d_params tenon_pool_2d_back_params;
 
+enum {
+    TENON_UPSCALE_MODE = 0xff /* the bits of mode that are an enum ggml_scale_mode */
+};
+TENON_STATIC_ASSERT(((int)GGML_SCALE_MODE_COUNT & ~(int)TENON_UPSCALE_MODE) == 0 &&
+                        (GGML_SCALE_FLAG_ALIGN_CORNERS & (int)TENON_UPSCALE_MODE) == 0 &&
+                        (GGML_SCALE_FLAG_ANTIALIAS & (int)TENON_UPSCALE_MODE) == 0,
+                    "modes are in the low byte, flags above");
 typedef struct tenon_upscale_params {
-    int32_t mode; /* enum ggml_scale_mode in the low byte, enum ggml_scale_flag above */
+    int32_t mode; /* an enum ggml_scale_mode in the bits of TENON_UPSCALE_MODE, enum ggml_scale_flag
+                     above */
 } tenon_upscale_params;
 
 /* ---- sorting, recurrent ops, custom ops ----------------------------------------------------- */
@@ -234,8 +263,8 @@ typedef struct tenon_dsv4_hc_comb_params {
 } tenon_dsv4_hc_comb_params;
 
 typedef struct tenon_custom_params { /* addresses are of the host, meaningless on other devices */
-    uint64_t fun;                    /* ggml_custom_op_t, or ggml_custom1_op_t … for MAP_CUSTOM1 … */
-    int32_t n_tasks;                 /* GGML_N_TASKS_MAX: as many as there are threads */
+    uint64_t fun;    /* ggml_custom_op_t, or ggml_custom1_op_t … for MAP_CUSTOM1 … */
+    int32_t n_tasks; /* GGML_N_TASKS_MAX: as many as there are threads */
     int32_t reserved;
     uint64_t userdata;
 } tenon_custom_params;
