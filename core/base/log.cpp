@@ -129,6 +129,8 @@ bool log_wants(ggml_log_level level) {
     return g_callback.load(std::memory_order_relaxed) != default_sink || level >= threshold();
 }
 
+bool log_asked_for(ggml_log_level level) { return level >= threshold(); }
+
 void log(ggml_log_level level, const char* fmt, ...) {
     if (!log_wants(level)) return;
     LogLine line;

@@ -18,4 +18,8 @@ void log_once(ggml_log_level level, const char* fmt, ...) GGML_ATTRIBUTE_FORMAT(
 // Whether a line of this level would reach anybody; guards work done only for the log.
 bool log_wants(ggml_log_level level);
 
+// Whether TENON_LOG asks for lines of this level: for lines that are many, and that would look like
+// trouble to somebody who did not ask.
+bool log_asked_for(ggml_log_level level);
+
 }  // namespace tenon

@@ -37,6 +37,7 @@ struct End {
 
 Result<End> end_of(const ggml_tensor& tensor) {
     if (!tensor.data) return fail(TENON_E_INVALID, "tensor '%s' has no memory", tensor.name);
+    if (auto ok = check_inside(tensor); !ok) return ok.error();
     if (!tenon_effective_buffer(&tensor)) return End{&tensor, nullptr};
     auto buffer = buffer_of(&tensor);
     if (!buffer) return buffer.error();

@@ -1,11 +1,12 @@
 // Devices: properties, the op question, and which buffer types they can use.
 
 #include <cstdlib>
+#include <iterator>
 
 #include "core/base/log.h"
 #include "core/base/os.h"
 #include "core/device/plugin_adapter.h"
-#include "core/ops/op_table.h"
+#include "core/ops/recheck.h"
 #include "core/stream/stream.h"
 #include "core/tensor/shape.h"
 #include "tenon/tensor.h"
@@ -78,23 +79,29 @@ bool has_foreign_source(const ggml_backend_device& device, const ggml_tensor& no
     return false;
 }
 
-// Plugins look at the sources of a node without asking whether they are there.
-Result<void> check_sources(const ggml_tensor* node, size_t i, size_t n) {
-    if (!node) return fail(TENON_E_INVALID, "node %zu of %zu is null", i, n);
-    const OpRow* row = op_row(node->op);
-    const int n_sources = row ? row->min_sources : 0;
-    for (int k = 0; k < n_sources; ++k) {
-        if (node->src[k]) continue;
-        return fail(TENON_E_INVALID, "node '%s' (%s): source %d of %d is null", node->name,
-                    ggml_op_name(node->op), k, n_sources);
-    }
-    return {};
+// The device's verdict, or why there is none: the node breaks a rule, or nobody can be asked.
+Result<tenon_op_verdict> verdict_of(ggml_backend_device& device, const ggml_tensor& node,
+                                    bool want_cost) {
+    if (auto ok = check_node(node); !ok) return ok.error();
+    const ggml_tensor* nodes[] = {&node};
+    tenon_op_verdict verdict;
+    if (auto ok = query_ops(&device, nodes, 1, &verdict, want_cost); !ok) return ok.error();
+    return verdict;
 }
 
-bool verdict_of(ggml_backend_device& device, const ggml_tensor& node, bool want_cost,
-                tenon_op_verdict* verdict) {
-    const ggml_tensor* nodes[] = {&node};
-    return query_ops(&device, nodes, 1, verdict, want_cost) && verdict->support != TENON_SUPPORT_NO;
+// An application that is told "no" has nothing to show but its own guess: the log has the reason.
+bool supports_op(ggml_backend_device& device, const ggml_tensor& node) {
+    const auto no = [&](const char* why) {
+        if (log_asked_for(GGML_LOG_LEVEL_DEBUG)) {
+            log(GGML_LOG_LEVEL_DEBUG, "device '%s' does not compute node '%s' (%s): %s",
+                device.name.c_str(), node.name, ggml_op_desc(&node), why);
+        }
+        return false;
+    };
+    if (has_foreign_source(device, node)) return no("a source lies in memory it cannot use");
+    const auto verdict = verdict_of(device, node, /*want_cost=*/false);
+    if (!verdict) return no(verdict.error().text);
+    return verdict->support != TENON_SUPPORT_NO || no(refusal_text(*verdict));
 }
 
 }  // namespace
@@ -104,9 +111,6 @@ Result<void> query_ops(ggml_backend_dev_t device, const ggml_tensor* const* node
     auto handle = open_device(device);
     if (!handle) return handle.error();
     if (n > UINT32_MAX) return fail(TENON_E_INVALID, "a query for %zu nodes", n);
-    for (size_t i = 0; i < n; ++i) {
-        if (auto ok = check_sources(nodes[i], i, n); !ok) return ok;
-    }
     std::fill_n(out, n, tenon_op_verdict{});
     tenon_op_query query{};
     query.struct_size = sizeof query;
@@ -121,15 +125,19 @@ Result<void> query_ops(ggml_backend_dev_t device, const ggml_tensor* const* node
         return error.as_error(status, device->name.c_str(), "cannot judge nodes");
     }
     for (size_t i = 0; i < n; ++i) {
-        if (tenon_is_view_op(nodes[i]->op)) {
-            out[i] = {};
-            out[i].support = TENON_SUPPORT_YES;
-            out[i].flags = TENON_VERDICT_CACHEABLE;
-        } else if (out[i].support > TENON_SUPPORT_EMULATED) {
-            out[i].support = TENON_SUPPORT_NO;  // a grade this version does not know
-        }
+        // a grade this version does not know
+        if (out[i].support > TENON_SUPPORT_EMULATED) out[i].support = TENON_SUPPORT_NO;
     }
     return {};
+}
+
+const char* refusal_text(const tenon_op_verdict& verdict) {
+    static constexpr const char* kTexts[] = {
+        "no reason given", "unknown op", "not implemented", "type",        "mix of types",
+        "shape",           "strides",    "alignment",       "too large",   "op parameter",
+        "hardware",        "driver",     "disabled",        "buffer type", "workspace"};
+    if (verdict.detail) return verdict.detail;
+    return kTexts[verdict.reason < std::size(kTexts) ? verdict.reason : 0];
 }
 
 bool supports_buft(const ggml_backend_device& device, const ggml_backend_buffer_type& buft) {
@@ -221,9 +229,7 @@ bool ggml_backend_dev_supports_op(ggml_backend_dev_t device, const ggml_tensor* 
     return guard<bool>(false, [&]() -> bool {
         if (!device || !op) return false;
         if (tenon_is_view_op(op->op)) return true;
-        if (has_foreign_source(*device, *op)) return false;
-        tenon_op_verdict verdict;
-        return verdict_of(*device, *op, /*want_cost=*/false, &verdict);
+        return supports_op(*device, *op);
     });
 }
 
@@ -234,10 +240,11 @@ bool ggml_backend_dev_supports_buft(ggml_backend_dev_t device, ggml_backend_buff
 bool ggml_backend_dev_offload_op(ggml_backend_dev_t device, const ggml_tensor* op) {
     return guard<bool>(false, [&]() -> bool {
         if (!device || !op || device->type() == GGML_BACKEND_DEVICE_TYPE_CPU) return false;
-        tenon_op_verdict verdict;
-        if (!verdict_of(*device, *op, /*want_cost=*/true, &verdict)) return false;
+        if (tenon_is_view_op(op->op)) return false;
+        const auto verdict = verdict_of(*device, *op, /*want_cost=*/true);
+        if (!verdict || verdict->support == TENON_SUPPORT_NO) return false;
         if (const int64_t n = offload_min_batch()) return batch_of(*op) >= n;
-        return verdict.flags & TENON_VERDICT_WANTS_OP;
+        return verdict->flags & TENON_VERDICT_WANTS_OP;
     });
 }
 

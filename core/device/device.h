@@ -138,15 +138,19 @@ void registry_bury(std::unique_ptr<ggml_backend_reg> reg);
 
 // ---- what placement and memory call -----------------------------------------------------------
 
-// Verdicts of a device on many nodes at once; `want_cost` false asks for support only. View ops are
-// always supported: there is nothing to compute.
+// Verdicts of a device on many nodes at once, which all pass check_node() and are no view ops;
+// `want_cost` false asks for support only.
 Result<void> query_ops(ggml_backend_dev_t device, const ggml_tensor* const* nodes, size_t n,
                        tenon_op_verdict* out, bool want_cost);
+
+// Why a verdict is no: the plugin's own words, else what its reason means.
+const char* refusal_text(const tenon_op_verdict& verdict);
 
 // Whether kernels of the device may use tensors that lie in this buffer type.
 bool supports_buft(const ggml_backend_device& device, const ggml_backend_buffer_type& buft);
 
-// Runs nodes [0, n) on a stream. use_counts as in tenon_graph_view, NULL: unknown; uid 0: unknown.
+// Runs nodes [0, n) on a stream, none of which reads a later one. use_counts as in
+// tenon_graph_view, NULL: unknown; uid 0: unknown.
 Result<void> run_nodes(ggml_backend_t stream, ggml_tensor* const* nodes, const int32_t* use_counts,
                        size_t n, uint64_t uid);
 

@@ -76,6 +76,7 @@ Result<char*> element(const ggml_tensor* tensor, int64_t i0, int64_t i1, int64_t
         return fail(TENON_E_INVALID, "tensor '%s' lies in %s, which the host cannot address",
                     tensor->name, buffer->type->name.c_str());
     }
+    if (auto ok = check_inside(*tensor); !ok) return ok.error();
     const int64_t index[GGML_MAX_DIMS] = {i0, i1, i2, i3};
     size_t offset = 0;
     for (int k = 0; k < GGML_MAX_DIMS; ++k) {

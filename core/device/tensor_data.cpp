@@ -37,6 +37,16 @@ Error transfer_error(const PluginError& error, tenon_status status, const ggml_t
                           direction == Direction::kSet ? "cannot write data" : "cannot read data");
 }
 
+// The part of a view that is meant has to lie in the tensor that is viewed; the rest need not.
+Result<void> check_viewed(const ggml_tensor& view, size_t offset, size_t bytes, const char* what) {
+    const size_t limit = nbytes(*view.view_src);
+    size_t at;
+    if (add_size(view.view_offs, offset, &at) && range_fits(at, bytes, limit)) return {};
+    return fail(TENON_E_INVALID,
+                "view '%s': cannot %s %zu bytes at %zu, outside of the %zu bytes of '%s'",
+                view.name, what, bytes, offset, limit, view.view_src->name);
+}
+
 // What every entry checks first. An empty transfer ends with a NULL buffer.
 Result<ggml_backend_buffer*> begin(const ggml_tensor* tensor, const void* data, const Rows& rows,
                                    const char* what) {
@@ -156,7 +166,9 @@ Result<ggml_backend_buffer*> buffer_of(const ggml_tensor* tensor) {
 Result<void> check_rows(const ggml_tensor& tensor, const Rows& rows, const char* what) {
     const size_t limit = nbytes(tensor);
     size_t bytes;
-    if (extent(rows, &bytes) && range_fits(rows.offset, bytes, limit)) return {};
+    if (extent(rows, &bytes) && range_fits(rows.offset, bytes, limit)) {
+        return tensor.view_src ? check_viewed(tensor, rows.offset, bytes, what) : Result<void>{};
+    }
     return fail(TENON_E_INVALID,
                 "tensor '%s': cannot %s %zu rows of %zu bytes at %zu, it has %zu bytes",
                 tensor.name, what, rows.n, rows.size, rows.offset, limit);

@@ -16,6 +16,10 @@ struct Frame {
     bool is_new;  // not seen before: will be appended once its sources are
 };
 
+// Set in the use count of a tensor whose sources are being visited: whoever reaches it again
+// meanwhile is one of the tensors it needs.
+constexpr int32_t kOpen = INT32_MIN;
+
 // Kept per thread, so that building graph after graph allocates nothing.
 thread_local std::vector<Frame> t_stack;
 
@@ -28,26 +32,39 @@ public:
           reversed_(eval_order(graph) == GGML_CGRAPH_EVAL_ORDER_RIGHT_TO_LEFT) {
         t_stack.clear();
     }
+    ~Walk() {  // frames are left after a failure only
+        for (const Frame& frame : t_stack) {
+            if (frame.is_new) graph_.use_counts[frame.slot] &= ~kOpen;
+        }
+    }
+    Walk(const Walk&) = delete;
+    Walk& operator=(const Walk&) = delete;
 
     Result<void> run(ggml_tensor* root) {
         size_t slot;
-        if (!enter(root, &slot)) return full();
+        if (enter(root, &slot) == Entered::kFull) return full();
         while (!t_stack.empty()) {
             Frame& top = t_stack.back();
             ggml_tensor* source = next_source(top);
             if (!source) {
                 if (top.is_new && !append(*top.tensor)) return full();
+                if (top.is_new) graph_.use_counts[top.slot] &= ~kOpen;
                 t_stack.pop_back();
                 continue;
             }
             const bool user_is_new = top.is_new;
-            if (!enter(source, &slot)) return full();  // from here on `top` may be stale
+            const ggml_tensor& user = *top.tensor;
+            const Entered entered = enter(source, &slot);  // from here on `top` may be stale
+            if (entered == Entered::kFull) return full();
+            if (entered == Entered::kCycle) return cycle(user, *source);
             if (user_is_new) ++graph_.use_counts[slot];
         }
         return {};
     }
 
 private:
+    enum class Entered { kYes, kFull, kCycle };
+
     // The next source to visit; NULL when all are done. Tensors seen before only pass the compute
     // flag on, to those that do not have it.
     ggml_tensor* next_source(Frame& frame) const {
@@ -56,25 +73,32 @@ private:
             ++frame.next;
             ggml_tensor* source = frame.tensor->src[i];
             if (!source) continue;
+            if (is_cast_target(*frame.tensor, i)) {
+                graph_.use_counts[frame.slot] += frame.is_new;
+                continue;
+            }
             if (frame.is_new || !(source->flags & GGML_TENSOR_FLAG_COMPUTE)) return source;
         }
         return nullptr;
     }
 
-    // Starts the visit of a tensor and says its slot. False when the set is full.
-    bool enter(ggml_tensor* tensor, size_t* slot) {
+    // Starts the visit of a tensor and says its slot.
+    Entered enter(ggml_tensor* tensor, size_t* slot) {
         if (compute_ && tensor->op != GGML_OP_NONE) tensor->flags |= GGML_TENSOR_FLAG_COMPUTE;
         *slot = hash_find(set_, tensor);
-        if (*slot == kHashFull) return false;
+        if (*slot == kHashFull) return Entered::kFull;
         const bool is_new = !hash_slot_used(set_, *slot);
         if (is_new) {
             hash_occupy(set_, *slot, tensor);
             graph_.use_counts[*slot] = 0;
             t_stack.push_back({tensor, *slot, 0, true});
+            graph_.use_counts[*slot] = kOpen;
+        } else if (graph_.use_counts[*slot] < 0) {
+            return Entered::kCycle;
         } else if (compute_ && tensor->op != GGML_OP_NONE) {  // leafs never carry the flag
             t_stack.push_back({tensor, *slot, 0, false});
         }
-        return true;
+        return Entered::kYes;
     }
 
     bool append(ggml_tensor& tensor) {
@@ -89,6 +113,13 @@ private:
     Error full() const {
         return fail(TENON_E_INVALID, "graph is full: it has room for %d nodes and %d leafs",
                     graph_.size, graph_.size);
+    }
+
+    static Error cycle(const ggml_tensor& user, const ggml_tensor& source) {
+        if (&user == &source) return order_error(user, source);
+        return fail(TENON_E_INVALID,
+                    "the graph has a cycle: '%s' (%s) needs '%s' (%s), which needs it", user.name,
+                    ggml_op_desc(&user), source.name, ggml_op_desc(&source));
     }
 
     ggml_cgraph& graph_;

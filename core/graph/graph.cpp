@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "core/base/bits.h"
+#include "core/base/pointer_map.h"
 #include "core/tensor/context.h"
 #include "core/tensor/shape.h"
 #include "ggml-backend.h"
@@ -164,11 +165,42 @@ void mark_incomplete(ggml_cgraph& graph) {
     graph.order = static_cast<ggml_cgraph_eval_order>(graph.order | TENON_CGRAPH_INCOMPLETE);
 }
 
+Error order_error(const ggml_tensor& node, const ggml_tensor& source) {
+    if (&node == &source) {
+        return fail(TENON_E_INVALID, "node '%s' (%s) is its own source", node.name,
+                    ggml_op_desc(&node));
+    }
+    return fail(TENON_E_INVALID,
+                "node '%s' (%s) reads '%s' (%s), which comes after it in the graph", node.name,
+                ggml_op_desc(&node), source.name, ggml_op_desc(&source));
+}
+
+Result<void> check_order(std::span<ggml_tensor* const> nodes) {
+    PointerMap position;
+    position.reserve(nodes.size());
+    for (size_t i = nodes.size(); i-- > 0;) position.set(nodes[i], static_cast<int32_t>(i));
+    for (size_t i = 0; i < nodes.size(); ++i) {
+        for (int k = 0; k < GGML_MAX_SRC; ++k) {
+            const ggml_tensor* source = nodes[i]->src[k];
+            if (!source || !is_read_in_order(*nodes[i], k)) continue;
+            if (position.find(source) >= static_cast<int32_t>(i)) {
+                return order_error(*nodes[i], *source);
+            }
+        }
+    }
+    return {};
+}
+
 Result<void> append_node(ggml_cgraph& graph, ggml_tensor* tensor) {
     if (!tensor || graph.n_nodes >= graph.size) {
         mark_incomplete(graph);
         if (!tensor) return fail(TENON_E_INVALID, "cannot add a tensor that is null to a graph");
         return fail(TENON_E_INVALID, "graph is full: it has room for %d nodes", graph.size);
+    }
+    for (int k = 0; k < GGML_MAX_SRC; ++k) {
+        if (tensor->src[k] != tensor || !is_read_in_order(*tensor, k)) continue;
+        mark_incomplete(graph);
+        return order_error(*tensor, *tensor);
     }
     graph.nodes[graph.n_nodes++] = tensor;
     return {};

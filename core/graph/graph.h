@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/base/result.h"
 #include "ggml.h"
@@ -97,6 +98,25 @@ inline int32_t use_count(const ggml_cgraph& graph, const ggml_tensor* tensor) {
 // leads to it is flagged for computation; without, the call only fixes the order. On failure the
 // graph is marked incomplete.
 Result<void> expand(ggml_cgraph& graph, ggml_tensor* tensor, bool compute);
+
+// Fails where a node reads one of the nodes after it, or itself: then there is no order in which
+// they could be computed. Throws std::bad_alloc.
+Result<void> check_order(std::span<ggml_tensor* const> nodes);
+
+// That failure, as a text: `node` reads `source`, which is it or comes later.
+Error order_error(const ggml_tensor& node, const ggml_tensor& source);
+
+// Whether a node is source i of its own: a conversion is made as if its result were copied into
+// itself, which is no reading of it.
+inline bool is_cast_target(const ggml_tensor& node, int i) {
+    return i == 1 && node.op == GGML_OP_CPY && node.src[i] == &node;
+}
+
+// Whether source i, which is not NULL, has to be computed before the node; a tensor without an op
+// has its values wherever it stands.
+inline bool is_read_in_order(const ggml_tensor& node, int i) {
+    return (node.src[i]->op != GGML_OP_NONE || node.src[i] == &node) && !is_cast_target(node, i);
+}
 
 // Appends a node as it is: nothing visited, named, hashed or flagged.
 Result<void> append_node(ggml_cgraph& graph, ggml_tensor* tensor);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "core/base/log.h"
 #include "core/graph/graph.h"
@@ -92,9 +93,10 @@ Result<void> provide_buffers(ggml_gallocr& galloc) {
         ggml_gallocr::Chunks& chunks = galloc.buffers[a];
         const std::vector<size_t>& need = galloc.plan.chunks[a];
         if (is_large_enough(chunks, need)) continue;
-        if (log_wants(GGML_LOG_LEVEL_DEBUG)) {
-            log(GGML_LOG_LEVEL_DEBUG, "graph allocator: %s: %zu chunks of %zu bytes are too small",
-                galloc.arenas[a].type->name.c_str(), chunks.size(), total(chunks));
+        if (!chunks.empty() && log_wants(GGML_LOG_LEVEL_DEBUG)) {
+            log(GGML_LOG_LEVEL_DEBUG, "graph allocator: %s: grows from %zu to %zu bytes",
+                galloc.arenas[a].type->name.c_str(), total(chunks),
+                std::accumulate(need.begin(), need.end(), size_t{0}));
         }
         chunks.clear();
         for (const size_t bytes : need) {

@@ -37,26 +37,55 @@ Result<NodeShape> add1_shape(const OpCall& call) {
     return Checks(call).dims_at_most(1, 0).padded_rows(0).like(0);
 }
 
+namespace {
+
+// What ACC and SET write of src0: src1, its rows laid out anew at an offset. All of it lies inside,
+// in whole elements.
+Checks& region(Checks& check, const OpCall& call) {
+    const ggml_tensor &a = *call.src[0], &b = *call.src[1];
+    const auto p = call.params_as<tenon_set_params>();
+    check.at_least("nb1", p.nb1, 0).at_least("nb2", p.nb2, 0).at_least("nb3", p.nb3, 0);
+    check.at_least("offset", p.offset, 0);
+    if (!check || ggml_is_empty(&b)) return check;
+    const int64_t unit = static_cast<int64_t>(ggml_type_size(a.type));
+    const int64_t strides[] = {p.nb1, p.nb2, p.nb3};
+    int64_t end = plus(p.offset, times(b.ne[0] / ggml_blck_size(a.type), unit));
+    bool whole = p.offset % unit == 0;
+    for (int k = 1; k < GGML_MAX_DIMS; k++) {
+        end = plus(end, times(b.ne[k] - 1, strides[k - 1]));
+        whole = whole && (b.ne[k] == 1 || strides[k - 1] % unit == 0);
+    }
+    return check
+        .require(whole, "nb1 %d, nb2 %d, nb3 %d and offset %d are not multiples of %lld bytes",
+                 p.nb1, p.nb2, p.nb3, p.offset, (long long)unit)
+        .require(static_cast<uint64_t>(end) <= ggml_nbytes(&a),
+                 "src1 ends at byte %lld of src0, which has %zu", (long long)end, ggml_nbytes(&a));
+}
+
+}  // namespace
+
 Result<NodeShape> acc_shape(const OpCall& call) {
     const int64_t n_a = ggml_nelements(call.src[0]);
     const int64_t n_b = ggml_nelements(call.src[1]);
-    return Checks(call)
+    Checks check(call);
+    check
         .require(n_b <= n_a, "src1 has %lld elements, src0 only %lld", (long long)n_b,
                  (long long)n_a)
         .contiguous({0})
-        .f32({0, 1})
-        .like(0);
+        .f32({0, 1});
+    return region(check, call).like(0);
 }
 
 Result<NodeShape> set_shape(const OpCall& call) {
     constexpr int32_t kMostOffset = (1 << 30) - 1;
     const int64_t n_a = ggml_nelements(call.src[0]);
     const int64_t n_b = ggml_nelements(call.src[1]);
-    return Checks(call)
+    Checks check(call);
+    check
         .require(n_b <= n_a, "src1 has %lld elements, src0 only %lld", (long long)n_b,
                  (long long)n_a)
-        .between("offset", call.params_as<tenon_set_params>().offset, 0, kMostOffset)
-        .like(0);
+        .between("offset", call.params_as<tenon_set_params>().offset, 0, kMostOffset);
+    return region(check, call).like(0);
 }
 
 namespace {

@@ -71,11 +71,13 @@ Result<NodeShape> im2col_back_shape(const OpCall& call) {
     if (!check) return check.error();
     const int64_t ow = conv_extent(data[0], kernel.ne[0], {p.s0, p.p0, p.d0});
     if (p.is_2d == 0) {
-        check.extents(0, {times(kernel.ne[1], kernel.ne[0]), ow, data[2]});
+        check.extents(0, {times(kernel.ne[1], kernel.ne[0]), ow, data[2], 1})
+            .extent(1, 1, data[1])
+            .require(data[3] == 1, "the result has ne[3] = %lld, must be 1", (long long)data[3]);
     } else {
         const int64_t oh = conv_extent(data[1], kernel.ne[1], {p.s1, p.p1, p.d1});
         const int64_t patch = times(kernel.ne[2], times(kernel.ne[1], kernel.ne[0]));
-        check.extents(0, {patch, ow, oh, data[3]});
+        check.extents(0, {patch, ow, oh, data[3]}).extent(1, 2, data[2]);
     }
     return check.result(GGML_TYPE_F32, {data[0], data[1], data[2], data[3]});
 }

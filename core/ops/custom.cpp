@@ -6,23 +6,24 @@
 namespace tenon {
 namespace {
 
-Checks& task_count(Checks& check, int n_tasks) {
-    return check.require(n_tasks == GGML_N_TASKS_MAX || n_tasks > 0,
-                         "n_tasks is %d, must be above 0, or %d for all threads", n_tasks,
-                         GGML_N_TASKS_MAX);
+Checks& function(Checks& check, const tenon_custom_params& p) {
+    return check.require(p.fun != 0, "the function is NULL")
+        .require(p.n_tasks == GGML_N_TASKS_MAX || p.n_tasks > 0,
+                 "n_tasks is %d, must be above 0, or %d for all threads", p.n_tasks,
+                 GGML_N_TASKS_MAX);
 }
 
 }  // namespace
 
 Result<NodeShape> map_custom_shape(const OpCall& call) {
     Checks check(call);
-    return task_count(check, call.params_as<tenon_custom_params>().n_tasks).like(0);
+    return function(check, call.params_as<tenon_custom_params>()).like(0);
 }
 
 // As asked for; in place, like src0.
 Result<NodeShape> custom_shape(const OpCall& call) {
     Checks check(call);
-    task_count(check, call.params_as<tenon_custom_params>().n_tasks);
+    function(check, call.params_as<tenon_custom_params>());
     return call.asked != nullptr ? check.result(*call.asked) : check.like(0);
 }
 
@@ -39,10 +40,6 @@ tenon_custom_params custom_params(Function* fun, int n_tasks, void* userdata) {
 template <class Function>
 ggml_tensor* build_map(ggml_context* ctx, ggml_op op, std::initializer_list<ggml_tensor*> sources,
                        Function* fun, int n_tasks, void* userdata, bool inplace) {
-    if (fun == nullptr) {
-        report(fail(TENON_E_INVALID, "%s: the function is NULL", ggml_op_name(op)));
-        return nullptr;
-    }
     return build(ctx, op, sources, custom_params(fun, n_tasks, userdata), in_place_if(inplace));
 }
 
@@ -53,10 +50,9 @@ ggml_tensor* build_custom(ggml_context* ctx, ggml_tensor* first, ggml_tensor** a
     ggml_tensor* sources[GGML_MAX_SRC] = {first};
     const int n_first = first != nullptr ? 1 : 0;
     const int most = GGML_MAX_SRC - 1 - n_first;
-    if (fun == nullptr || n_args < 0 || n_args > most || (args == nullptr && n_args > 0)) {
-        report(fun == nullptr ? fail(TENON_E_INVALID, "CUSTOM: the function is NULL")
-                              : fail(TENON_E_INVALID, "CUSTOM: %d arguments at %p, must be 0 to %d",
-                                     n_args, static_cast<void*>(args), most));
+    if (n_args < 0 || n_args > most || (args == nullptr && n_args > 0)) {
+        report(fail(TENON_E_INVALID, "CUSTOM: %d arguments at %p, must be 0 to %d", n_args,
+                    static_cast<void*>(args), most));
         return nullptr;
     }
     for (int i = 0; i < n_args; i++) {

@@ -18,7 +18,12 @@ Result<NodeShape> pad_shape(const OpCall& call) {
         check.require(shape.ne[k] >= 0, "dimension %d of %lld elements cannot be padded by %d, %d",
                       k, (long long)call.src[0]->ne[k], left, right);
     }
-    return check.result(shape);
+    const auto& ne = shape.ne;
+    const bool is_empty = ne[0] == 0 || ne[1] == 0 || ne[2] == 0 || ne[3] == 0;
+    return check
+        .require(p.circular == 0 || is_empty || !ggml_is_empty(call.src[0]),
+                 "src0 is empty: there is nothing to go around")
+        .result(shape);
 }
 
 Result<NodeShape> pad_reflect_1d_shape(const OpCall& call) {

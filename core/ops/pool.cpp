@@ -32,6 +32,18 @@ Checks& axis(Checks& check, const char* kernel, int k, const char* stride, int s
         .require(n_out > 0, "%s %d and %s %d leave no window", kernel, k, stride, s);
 }
 
+// Whether n_out windows are what some padding gives whose whole part is `padding`: the fraction is
+// not stored.
+Checks& pooled_extent(Checks& check, int dim, int64_t n_out, int64_t n, int kernel, int stride,
+                      int padding) {
+    const auto p = static_cast<float>(padding);
+    const int64_t least = pooled(n, kernel, stride, padding > 0 ? p : p - 1.0f);
+    const int64_t most = pooled(n, kernel, stride, padding < 0 ? p : p + 1.0f);
+    return check.require(n_out >= least && n_out <= most,
+                         "%lld windows in dimension %d, a padding of %d gives %lld to %lld",
+                         (long long)n_out, dim, padding, (long long)least, (long long)most);
+}
+
 Checks& pool_op(Checks& check, int op) {
     return check.between("pool op", op, 0, GGML_OP_POOL_COUNT - 1);
 }
@@ -64,6 +76,8 @@ Result<NodeShape> pool_2d_shape(const OpCall& call) {
     windows_2d(check, p);
     axis(check, "k0", p.k0, "s0", p.s0, n[0]);
     axis(check, "k1", p.k1, "s1", p.s1, n[1]);
+    pooled_extent(check, 0, n[0], x.ne[0], p.k0, p.s0, p.p0);
+    pooled_extent(check, 1, n[1], x.ne[1], p.k1, p.s1, p.p1);
     return check.result(GGML_TYPE_F32, {n[0], n[1], x.ne[2], x.ne[3]});
 }
 
@@ -72,12 +86,15 @@ Result<NodeShape> pool_2d_shape(const OpCall& call) {
 Result<NodeShape> pool_2d_back_shape(const OpCall& call) {
     NodeShape shape = shape_of(*call.src[1]);
     shape.type = GGML_TYPE_F32;
+    const auto p = call.params_as<tenon_pool_2d_back_params>();
     Checks check(call);
-    return windows_2d(check, call.params_as<tenon_pool_2d_back_params>())
+    windows_2d(check, p)
         .extents(0, {call.asked->ne[0], call.asked->ne[1]})
         .same_extent(0, 2, 1, 2)
-        .same_extent(0, 3, 1, 3)
-        .result(shape);
+        .same_extent(0, 3, 1, 3);
+    pooled_extent(check, 0, call.asked->ne[0], shape.ne[0], p.k0, p.s0, p.p0);
+    pooled_extent(check, 1, call.asked->ne[1], shape.ne[1], p.k1, p.s1, p.p1);
+    return check.result(shape);
 }
 
 Result<NodeShape> upscale_shape(const OpCall& call) {
@@ -91,6 +108,9 @@ Result<NodeShape> upscale_shape(const OpCall& call) {
                  "mode %u cannot antialias, only %d (bilinear) can", filter,
                  GGML_SCALE_MODE_BILINEAR)
         .f32({0})
+        .require(!ggml_is_empty(call.src[0]) || shape.ne[0] == 0 || shape.ne[1] == 0 ||
+                     shape.ne[2] == 0 || shape.ne[3] == 0,
+                 "src0 is empty: there is nothing between which to interpolate")
         .result(shape);
 }
 

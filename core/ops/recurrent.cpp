@@ -41,6 +41,8 @@ Result<NodeShape> ssm_scan_shape(const OpCall& call) {
         .extent(4, 0, n)
         .extent(4, 2, t)
         .extent(4, 3, seqs)
+        .multiple_of(1, 1, 4, 1)
+        .at_least("number of state slots", n_states, 1)
         .dims_at_most(3, 2)
         .extent(3, 1, h)
         .require(A.ne[0] == 1 || (A.ne[0] == n && n_states == 1),
@@ -64,7 +66,11 @@ Heads heads_of(const ggml_tensor& k, const ggml_tensor& state) {
 
 // [size * heads, tokens + size * sequences]: outputs, then final states.
 Result<NodeShape> outputs_and_states(Checks& check, const Heads& h, int state) {
-    return check.elements(state, times(times(h.size, h.size), times(h.count, h.seqs)))
+    return check
+        .require(h.seqs == 0 || h.tokens % h.seqs == 0,
+                 "%lld tokens are no multiple of %lld sequences", (long long)h.tokens,
+                 (long long)h.seqs)
+        .elements(state, times(times(h.size, h.size), times(h.count, h.seqs)))
         .result(GGML_TYPE_F32, {times(h.size, h.count), plus(h.tokens, times(h.size, h.seqs))});
 }
 
@@ -107,7 +113,7 @@ Result<NodeShape> gated_delta_net_shape(const OpCall& call) {
     const int64_t n_states = call.params_as<tenon_gated_delta_net_params>().n_states;
     const int64_t s = v.ne[0], h = v.ne[1], t = v.ne[2], b = v.ne[3];
     Checks check(call);
-    check.f32({0, 1, 2, 3, 4, 5});
+    check.f32({0, 1, 2, 3, 4, 5}).at_least("number of state slots", n_states, 1);
     for (int i : {0, 1, 2}) check.contiguous_rows(i);
     check.contiguous({3, 4, 5}).same_shape(0, 1);
     check.extent(0, 0, s).extent(0, 2, t).multiple(2, 0, 1).multiple(2, 0, 3);

@@ -30,6 +30,8 @@ Result<NodeShape> get_rows_back_shape(const OpCall& call) {
                  "must be a matrix",
                  (long long)c.ne[0], (long long)c.ne[1], (long long)c.ne[2], (long long)c.ne[3])
         .extent(0, 0, c.ne[0])
+        .require(call.src[1]->ne[0] <= call.src[0]->ne[1], "%lld ids for %lld rows of src0",
+                 (long long)call.src[1]->ne[0], (long long)call.src[0]->ne[1])
         .result(GGML_TYPE_F32, {c.ne[0], c.ne[1]});
 }
 

@@ -6,11 +6,9 @@
 namespace tenon {
 namespace {
 
-// src0 is a parameter, sources 1 … params-1 have its shape, the last holds n_params numbers.
+// Sources 1 … params-1 have the shape of src0, the last holds n_params numbers.
 Result<NodeShape> opt_step_shape(const OpCall& call, int params, int64_t n_params) {
-    const bool is_param = (call.src[0]->flags & GGML_TENSOR_FLAG_PARAM) != 0;
     Checks check(call);
-    check.require(is_param, "src0 '%s' is no parameter (ggml_set_param)", call.src[0]->name);
     for (int i = 1; i < params; i++) check.same_shape(i, 0);
     return check.f32({params}).elements(params, n_params).like(0);
 }
@@ -32,6 +30,22 @@ Result<NodeShape> opt_step_adamw_shape(const OpCall& call) { return opt_step_sha
 // params: alpha, weight decay
 Result<NodeShape> opt_step_sgd_shape(const OpCall& call) { return opt_step_shape(call, 2, 2); }
 
+namespace {
+
+// The first source is the parameter that is trained.
+ggml_tensor* build_step(ggml_context* ctx, ggml_op op,
+                        std::initializer_list<ggml_tensor*> sources) {
+    const ggml_tensor* w = *sources.begin();
+    if (w != nullptr && (w->flags & GGML_TENSOR_FLAG_PARAM) == 0) {
+        report(fail(TENON_E_INVALID, "%s: src0 '%s' is no parameter (ggml_set_param)",
+                    ggml_op_name(op), w->name));
+        return nullptr;
+    }
+    return build(ctx, op, sources, kInPlace);
+}
+
+}  // namespace
+
 }  // namespace tenon
 
 using namespace tenon;
@@ -50,12 +64,12 @@ ggml_tensor* ggml_cross_entropy_loss_back(ggml_context* ctx, ggml_tensor* a, ggm
 
 ggml_tensor* ggml_opt_step_adamw(ggml_context* ctx, ggml_tensor* a, ggml_tensor* grad,
                                  ggml_tensor* m, ggml_tensor* v, ggml_tensor* adamw_params) {
-    return build(ctx, GGML_OP_OPT_STEP_ADAMW, {a, grad, m, v, adamw_params}, kInPlace);
+    return build_step(ctx, GGML_OP_OPT_STEP_ADAMW, {a, grad, m, v, adamw_params});
 }
 
 ggml_tensor* ggml_opt_step_sgd(ggml_context* ctx, ggml_tensor* a, ggml_tensor* grad,
                                ggml_tensor* sgd_params) {
-    return build(ctx, GGML_OP_OPT_STEP_SGD, {a, grad, sgd_params}, kInPlace);
+    return build_step(ctx, GGML_OP_OPT_STEP_SGD, {a, grad, sgd_params});
 }
 
 }  // extern "C"

@@ -11,10 +11,15 @@ namespace tenon {
 // [c, w, h] -> [c, window, window, windows]
 Result<NodeShape> win_part_shape(const OpCall& call) {
     const auto p = call.params_as<tenon_win_part_params>();
-    return Checks(call)
-        .dims_at_most(0, 3)
-        .f32({0})
-        .at_least("window", p.window, 1)
+    Checks check(call);
+    check.dims_at_most(0, 3).f32({0}).at_least("window", p.window, 1);
+    if (!check) return check.error();
+    const int64_t x = ceil_div(call.src[0]->ne[1], p.window);
+    const int64_t y = ceil_div(call.src[0]->ne[2], p.window);
+    return check
+        .require(p.n_windows_x == x && p.n_windows_y == y,
+                 "%d x %d windows of %d cover src0, which takes %lld x %lld", p.n_windows_x,
+                 p.n_windows_y, p.window, (long long)x, (long long)y)
         .result(GGML_TYPE_F32,
                 {call.src[0]->ne[0], p.window, p.window, int64_t{p.n_windows_x} * p.n_windows_y});
 }
@@ -51,6 +56,7 @@ Result<NodeShape> add_rel_pos_shape(const OpCall& call) {
         .same_shape(1, 2)
         .contiguous({0, 1, 2})
         .f32({1, 2})
+        .dims_at_most(0, 3)
         .same_extent(1, 3, 0, 2)
         .extent(0, 0, times(pw.ne[0], pw.ne[0]))
         .extent(0, 1, times(pw.ne[1], pw.ne[2]))

@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "core/ops/recheck.h"
 #include "core/placement/explain.h"
 #include "core/placement/scheduler.h"
 
@@ -351,7 +352,8 @@ void Assignment::explain() {
 using namespace tenon;
 using namespace tenon::placement;
 
-// Asks every device once about all nodes that compute something.
+// Asks every device once about all nodes that compute something. A node that breaks a rule is
+// nobody's to compute.
 Result<void> ggml_backend_sched::query() {
     queried.clear();
     query_index.assign(image.nodes.size(), -1);
@@ -359,6 +361,7 @@ Result<void> ggml_backend_sched::query() {
     for (size_t i = 0; i < image.nodes.size(); i++) {
         Item& x = image.node(i);
         if (x.is_view_op() || !x.has_flag(GGML_TENSOR_FLAG_COMPUTE)) continue;
+        if (auto r = check_node(*x.tensor); !r) return r;
         query_index[i] = static_cast<int32_t>(queried.size());
         queried.push_back(x.tensor);
         x.runs = 0;

@@ -90,6 +90,10 @@ Result<void> Image::read(const ggml_cgraph& graph, const PointerMap& pins) {
             ggml_tensor* src = graph.nodes[i]->src[slot];
             if (!src) continue;
             const int32_t at = find_or_add(src, pins);
+            if (items[at].node >= static_cast<int32_t>(i) &&
+                is_read_in_order(*graph.nodes[i], slot)) {
+                return order_error(*graph.nodes[i], *src);
+            }
             ++items[at].uses;
             sources_.push_back({at, slot});
         }

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/pointer_map.h"
 #include "core/base/result.h"
 #include "core/device/device.h"
-#include "core/placement/pointer_map.h"
 #include "ggml/src/ggml-impl.h"
 #include "tenon/tensor.h"
 
@@ -79,7 +79,7 @@ private:
 class Image {
 public:
     // Reads the graph: items, roots, sources, use counts. Pins are backend indices by tensor.
-    // Fails where a node or leaf is null. Throws std::bad_alloc.
+    // Fails where a node or leaf is null, or a node reads a later one. Throws std::bad_alloc.
     Result<void> read(const ggml_cgraph& graph, const PointerMap& pins);
     void clear();
 

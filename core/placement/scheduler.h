@@ -71,7 +71,7 @@ struct ggml_backend_sched {
 
     // ---- of the graph split last
     State state = State::kClean;
-    tenon::placement::PointerMap pins;
+    tenon::PointerMap pins;
     tenon::placement::Image image;
     std::vector<const ggml_tensor*> queried;  // nodes the devices were asked about
     std::vector<int32_t> query_index;         // by node: position there, -1 for views

@@ -1,13 +1,16 @@
-// Planning a run: which nodes compute, whether the device takes them, and the scratch they need.
-// What was found out about a graph is kept under its uid, and under a hash of all that verdicts
-// depend on (plugin-abi.md section 12), so that a graph of known shape costs no query.
+// Planning a run: which nodes compute, whether they keep the rules and the device takes them, and
+// the scratch they need. What was found out about a graph is kept under its uid, and under a hash
+// of all that rules and verdicts depend on (plugin-abi.md section 12), so that a graph of known
+// shape costs no query.
 
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "core/base/bits.h"
 #include "core/graph/graph.h"
+#include "core/ops/recheck.h"
 #include "core/stream/stream.h"
 #include "core/tensor/shape.h"
 #include "tenon/tensor.h"
@@ -42,6 +45,13 @@ private:
 
 const ggml_tensor* root_of(const ggml_tensor& t) { return t.view_src ? t.view_src : &t; }
 
+// How far into an element (block) of the viewed tensor a view begins.
+uint64_t into_element(const ggml_tensor& t) {
+    if (!t.view_src || !is_usable_type(t.type)) return 0;
+    const size_t bytes = tenon_types[t.type].bytes;
+    return is_power_of_two(bytes) ? t.view_offs & (bytes - 1) : t.view_offs % bytes;
+}
+
 // Type, memory and place in it; shape and strides are added by the caller.
 uint64_t memory_word(const ggml_tensor& t) {
     const ggml_backend_buffer* buffer = tenon_effective_buffer(&t);
@@ -49,7 +59,7 @@ uint64_t memory_word(const ggml_tensor& t) {
     const size_t alignment = buffer ? buffer->type->alignment : 64;
     const uint64_t offset = (reinterpret_cast<uintptr_t>(t.data) - base) & (alignment - 1);
     const uint64_t flags = buffer ? buffer->head.buft_flags : 0;
-    return static_cast<uint64_t>(t.type) | flags << 8 | offset << 24;
+    return (static_cast<uint64_t>(t.type) | flags << 8 | offset << 24) ^ into_element(t) << 52;
 }
 
 // ne and nb; then op, op_params and flags.
@@ -57,54 +67,96 @@ constexpr size_t kShapeBegin = offsetof(ggml_tensor, ne), kShapeEnd = offsetof(g
 constexpr size_t kOpEnd = offsetof(ggml_tensor, src);
 static_assert((kShapeEnd - kShapeBegin) % 16 == 0 && (kOpEnd - kShapeEnd) % 16 == 8);
 
-void add_node(Hash& hash, const ggml_tensor& node) {
+// Who reads whom, by distances in memory: of each node to the one before it and to the sources that
+// are computed. Equal distances mean the same order. Weights may lie anywhere and do not count.
+class Topology {
+public:
+    void add(const ggml_tensor& node) {
+        if (before_) mix(distance(node, *before_));
+        before_ = &node;
+    }
+    // Of a node that computes nothing: those who read it are told apart by what it looks at.
+    void add_unread(const ggml_tensor& node) {
+        add(node);
+        if (const ggml_tensor* src = node.src[0]; src && src->op != GGML_OP_NONE) {
+            mix(distance(*src, node));
+        }
+    }
+    uint64_t take() { return std::exchange(word_, 0); }
+    static uint64_t distance(const ggml_tensor& to, const ggml_tensor& from) {
+        return reinterpret_cast<uintptr_t>(&to) - reinterpret_cast<uintptr_t>(&from);
+    }
+
+private:
+    void mix(uint64_t distance) { word_ = (word_ ^ distance) * 0x9e3779b97f4a7c15u; }
+
+    const ggml_tensor* before_ = nullptr;
+    uint64_t word_ = 0;
+};
+
+// A source: which one, whether it shares memory with the node, by which op it was made, how far
+// away.
+uint64_t source_word(const ggml_tensor& node, const ggml_tensor& src, uint64_t i, bool topology) {
+    const uint64_t shares_memory = root_of(src) == root_of(node) ? 1 : 0;
+    const bool ordered = topology && src.op != GGML_OP_NONE;
+    const uint64_t distance = ordered ? Topology::distance(src, node) : 0;
+    return distance << 12 | static_cast<uint64_t>(src.op & 0x7f) << 5 | i << 1 | shares_memory;
+}
+
+void add_node(Hash& hash, const ggml_tensor& node, uint64_t place, bool topology) {
     const char* bytes = reinterpret_cast<const char*>(&node);
     hash.add_bytes(bytes + kShapeBegin, kOpEnd - kShapeBegin - 8);
     uint64_t last;
     std::memcpy(&last, bytes + kOpEnd - 8, 8);
-    hash.add(last, memory_word(node));
+    hash.add(last, memory_word(node) ^ place);
     for (uint64_t i = 0; i < GGML_MAX_SRC; ++i) {
         const ggml_tensor* src = node.src[i];
         if (!src) continue;
         hash.add_bytes(&src->ne, kShapeEnd - kShapeBegin);
-        const bool shares_memory = root_of(*src) == root_of(node);
-        hash.add(memory_word(*src), i << 1 | (shares_memory ? 1 : 0));
+        hash.add(memory_word(*src), source_word(node, *src, i, topology));
     }
 }
 
 // ---- checks ------------------------------------------------------------------------------------
 
-// Checks operands of one device; remembers the last type that was fine.
+// Checks the memory of operands of one device; remembers the last type that was fine.
 class OperandCheck {
 public:
     explicit OperandCheck(const ggml_backend_device& device) : device_(device) {}
 
-    Result<void> operator()(const ggml_tensor& node, const ggml_tensor& operand, int src) {
-        const ggml_backend_buffer* buffer = tenon_effective_buffer(&operand);
-        if (!buffer && operand.view_src && operand.data) {  // those in buffers were checked there
-            if (auto ok = check_extent(node, operand); !ok) return ok;
+    Result<void> operator()(const ggml_tensor& node) {
+        if (!fits(node)) return why_not(node, node, -1);
+        for (int i = 0; i < GGML_MAX_SRC; ++i) {
+            const ggml_tensor* src = node.src[i];
+            if (src && !fits(*src)) return why_not(node, *src, i);
         }
+        return {};
+    }
+
+private:
+    // Usable memory, and for a view all of it: how large the viewed tensor is stands in no
+    // signature.
+    bool fits(const ggml_tensor& operand) {
+        const ggml_backend_buffer* buffer = tenon_effective_buffer(&operand);
         const bool usable = buffer ? accepts(*buffer->type) : device_.can(TENON_CAP_READS_HOST);
-        if (usable && (operand.data || is_empty(operand))) return {};
+        if (!operand.data) return usable && is_empty(operand);
+        return usable && is_inside(operand);
+    }
+    Error why_not(const ggml_tensor& node, const ggml_tensor& operand, int src) const {
+        const ggml_backend_buffer* buffer = tenon_effective_buffer(&operand);
         char which[32] = "its result";
         if (src >= 0) std::snprintf(which, sizeof which, "source %d", src);
         if (!operand.data) {
             return fail(TENON_E_INVALID, "node '%s' (%s): %s has no memory", node.name,
                         ggml_op_name(node.op), which);
         }
+        if (auto ok = check_inside(operand); !ok) {
+            return fail(TENON_E_INVALID, "node '%s' (%s): %s", node.name, ggml_op_name(node.op),
+                        ok.error().text);
+        }
         return fail(TENON_E_INVALID, "node '%s' (%s): device '%s' cannot use %s, which lies in %s",
                     node.name, ggml_op_name(node.op), device_.name.c_str(), which,
                     buffer ? buffer->type->name.c_str() : "memory of a context");
-    }
-
-private:
-    // Strides are the application's own words: they may lead out of the tensor that is viewed.
-    static Result<void> check_extent(const ggml_tensor& node, const ggml_tensor& view) {
-        const size_t bytes = nbytes(view), available = nbytes(*view.view_src);
-        if (range_fits(view.view_offs, bytes, available)) return {};
-        return fail(TENON_E_INVALID,
-                    "node '%s' (%s): view '%s': %zu bytes at %zu are outside of %zu bytes",
-                    node.name, ggml_op_name(node.op), view.name, bytes, view.view_offs, available);
     }
     bool accepts(const ggml_backend_buffer_type& type) {
         if (&type == last_) return true;
@@ -139,43 +191,30 @@ int32_t use_count_of(const NodeList& list, size_t i) {
     return known ? list.graph->use_counts[slot] : -1;
 }
 
-Result<void> check_operands(OperandCheck& check, const ggml_tensor& node) {
-    if (auto ok = check(node, node, -1); !ok) return ok;
-    for (int i = 0; i < GGML_MAX_SRC; ++i) {
-        if (!node.src[i]) continue;
-        if (auto ok = check(node, *node.src[i], i); !ok) return ok;
-    }
-    return {};
-}
-
 // Fills nodes and use counts of the graph; gives the graph's signature. `check` NULL: the tensors
 // may lack memory.
 Result<uint64_t> collect(const NodeList& list, OperandCheck* check, PlannedGraph& graph) {
     graph.nodes.clear();
     graph.use_counts.clear();
     Hash hash;
+    Topology topology;
     for (size_t i = 0; i < list.n; ++i) {
         ggml_tensor* node = list.nodes[i];
         if (!node) return fail(TENON_E_INVALID, "node %zu of %zu is null", i, list.n);
-        if (!computes(*node)) continue;
-        if (check) {
-            if (auto ok = check_operands(*check, *node); !ok) return ok.error();
+        if (!computes(*node)) {
+            if (!list.ordered) topology.add_unread(*node);
+            continue;
         }
-        add_node(hash, *node);
+        if (!list.ordered) topology.add(*node);
+        if (check) {
+            if (auto ok = (*check)(*node); !ok) return ok.error();
+        }
+        add_node(hash, *node, topology.take(), !list.ordered);
         graph.nodes.push_back(node);
         graph.use_counts.push_back(use_count_of(list, i));
     }
-    hash.add(graph.nodes.size(), 0);
+    hash.add(graph.nodes.size(), topology.take());
     return hash.value();
-}
-
-const char* reason_text(const tenon_op_verdict& verdict) {
-    static constexpr const char* kTexts[] = {
-        "no reason given", "unknown op", "not implemented", "type",        "mix of types",
-        "shape",           "strides",    "alignment",       "too large",   "op parameter",
-        "hardware",        "driver",     "disabled",        "buffer type", "workspace"};
-    if (verdict.detail) return verdict.detail;
-    return kTexts[verdict.reason < std::size(kTexts) ? verdict.reason : 0];
 }
 
 struct Judgement {
@@ -183,9 +222,15 @@ struct Judgement {
     bool cacheable = true;
 };
 
-// Asks the device about all nodes. With the cost model on: without it a plugin need not say how
-// much scratch it wants.
-Result<Judgement> judge(ggml_backend& stream, const PlannedGraph& graph) {
+// The rules, then the device about all nodes. With the cost model on: without it a plugin need not
+// say how much scratch it wants.
+Result<Judgement> judge(ggml_backend& stream, const NodeList& list, const PlannedGraph& graph) {
+    for (const ggml_tensor* node : graph.nodes) {
+        if (auto ok = check_node(*node); !ok) return ok.error();
+    }
+    if (!list.ordered) {
+        if (auto ok = check_order({list.nodes, list.n}); !ok) return ok.error();
+    }
     std::vector<tenon_op_verdict>& verdicts = stream.scratch->verdicts;
     verdicts.resize(graph.nodes.size());
     if (auto ok = query_ops(stream.device, graph.nodes.data(), graph.nodes.size(), verdicts.data(),
@@ -200,7 +245,7 @@ Result<Judgement> judge(ggml_backend& stream, const PlannedGraph& graph) {
             const ggml_tensor& node = *graph.nodes[i];
             return fail(TENON_E_UNSUPPORTED, "node '%s' (%s): device '%s' refuses it: %s",
                         node.name, ggml_op_desc(&node), stream.device->name.c_str(),
-                        reason_text(verdict));
+                        refusal_text(verdict));
         }
         result.workspace = std::max<size_t>(result.workspace, verdict.workspace);
         result.cacheable = result.cacheable && (verdict.flags & TENON_VERDICT_CACHEABLE);
@@ -218,14 +263,15 @@ auto& find_or_oldest(Entries&& entries, Matches&& matches) {
 }
 
 // Workspace by signature, asking the device when it is new.
-Result<size_t> workspace_of(ggml_backend& stream, const PlannedGraph& graph, uint64_t hash) {
+Result<size_t> workspace_of(ggml_backend& stream, const NodeList& list, const PlannedGraph& graph,
+                            uint64_t hash) {
     if (graph.nodes.empty()) return size_t{0};
     ggml_backend::Scratch& scratch = *stream.scratch;
     auto& known = find_or_oldest(scratch.signatures, [&](const auto& entry) {
         return entry.last_use != 0 && entry.hash == hash;
     });
     if (known.last_use == 0 || known.hash != hash) {
-        auto judgement = judge(stream, graph);
+        auto judgement = judge(stream, list, graph);
         if (!judgement) return judgement.error();
         if (!judgement->cacheable) return judgement->workspace;
         known.hash = hash;
@@ -253,7 +299,7 @@ Result<PlannedGraph*> plan_nodes(ggml_backend& stream, const NodeList& list) {
     OperandCheck check(*stream.device);
     auto hash = collect(list, &check, graph);
     if (!hash) return hash.error();
-    auto workspace = workspace_of(stream, graph, *hash);
+    auto workspace = workspace_of(stream, list, graph, *hash);
     if (!workspace) return workspace.error();
     graph.workspace = *workspace;
     graph.uid = list.uid;
@@ -267,7 +313,7 @@ Result<size_t> workspace_of_nodes(ggml_backend& stream, const NodeList& list) {
     ++stream.scratch->clock;
     auto hash = collect(list, nullptr, graph);
     if (!hash) return hash.error();
-    return workspace_of(stream, graph, *hash);
+    return workspace_of(stream, list, graph, *hash);
 }
 
 Result<NodeList> nodes_of(const ggml_cgraph* graph) {

@@ -282,6 +282,7 @@ Result<void> run_nodes(ggml_backend_t stream, ggml_tensor* const* nodes, const i
     list.n = n;
     list.uid = uid;
     list.use_counts = use_counts;
+    list.ordered = true;
     return run(*stream, list, options_of(*stream));
 }
 

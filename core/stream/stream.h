@@ -41,6 +41,7 @@ struct NodeList {
     uint64_t uid = 0;
     const int32_t* use_counts = nullptr;
     const ggml_cgraph* graph = nullptr;
+    bool ordered = false;  // known to pass check_order()
 };
 
 // Checks the nodes, asks the device about those it has not seen, and finds the workspace they need.

@@ -10,6 +10,7 @@ size_t nbytes(const ggml_tensor& t) {
     for (const int64_t extent : t.ne) {
         if (extent <= 0) return 0;
     }
+    if (!is_usable_type(t.type)) return 0;  // nodes made by hand, which rules refuse later
     const tenon_type& type = tenon_types[t.type];
     size_t total = 0;
     int first;
@@ -33,6 +34,18 @@ size_t nbytes(const ggml_tensor& t) {
                add_size(total, span, &total);
     }
     return fits ? total : SIZE_MAX;
+}
+
+bool is_inside(const ggml_tensor& t) {
+    if (!t.view_src) return true;
+    const size_t bytes = nbytes(t);
+    return bytes == 0 || range_fits(t.view_offs, bytes, nbytes(*t.view_src));
+}
+
+Result<void> check_inside(const ggml_tensor& t) {
+    if (is_inside(t)) return {};
+    return fail(TENON_E_INVALID, "view '%s': %zu bytes at %zu are outside of %zu bytes", t.name,
+                nbytes(t), t.view_offs, nbytes(*t.view_src));
 }
 
 bool is_contiguous(const ggml_tensor& t, int m, int n) {

@@ -22,6 +22,12 @@ inline bool is_empty(const ggml_tensor& t) {
 // Bytes from the first element to the end of the last, by strides; SIZE_MAX when that overflows.
 size_t nbytes(const ggml_tensor& t);
 
+// Whether the tensor, if it is a view, lies inside the one it is a view of. Views need not: their
+// strides are the application's own words, and only what is read or written has to be there.
+bool is_inside(const ggml_tensor& t);
+// The same as an error with both numbers.
+Result<void> check_inside(const ggml_tensor& t);
+
 inline bool is_transposed(const ggml_tensor& t) { return t.nb[0] > t.nb[1]; }
 inline bool is_permuted(const ggml_tensor& t) {
     return t.nb[0] > t.nb[1] || t.nb[1] > t.nb[2] || t.nb[2] > t.nb[3];

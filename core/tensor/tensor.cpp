@@ -282,6 +282,7 @@ extern "C" ggml_glu_op ggml_get_glu_op(const ggml_tensor* tensor) {
 extern "C" ggml_tensor* ggml_set_zero(ggml_tensor* tensor) {
     return guard<ggml_tensor*>(tensor, [&]() -> Result<ggml_tensor*> {
         if (!tensor || is_empty(*tensor)) return tensor;
+        if (auto ok = check_inside(*tensor); !ok) return ok.error();
         if (tensor->buffer) {
             ggml_backend_tensor_memset(tensor, 0, 0, nbytes(*tensor));
         } else if (tensor->data) {

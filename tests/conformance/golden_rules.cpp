@@ -1,29 +1,14 @@
-// Whether a recorded tensor may be computed: its memory, and the core's shape rules asked about a
-// node that no builder made. A library of its own, since libtenon hides those rules.
+// Whether a recorded tensor may be computed: its memory, and the core's rules asked about a node
+// that no builder made. A library of its own, since libtenon hides those rules.
 
 #include <algorithm>
 
 #include "core/base/bits.h"
-#include "core/ops/op_table.h"
+#include "core/ops/recheck.h"
 #include "tests/conformance/golden.h"
 
 namespace tenon::conformance {
 namespace {
-
-// The shape that the op's builder asks its rule for.
-NodeShape asked_shape(const ggml_tensor& node) {
-    NodeShape asked{.type = node.type};
-    // of POOL_2D_BACK: that of the gradient, which its builder works out
-    const ggml_tensor& of = node.op == GGML_OP_POOL_2D_BACK ? *node.src[0] : node;
-    std::copy_n(of.ne, GGML_MAX_DIMS, asked.ne);
-    return asked;
-}
-
-std::string text(const NodeShape& shape) {
-    std::string s = std::string(ggml_type_name(shape.type)) + " [";
-    for (int k = 0; k < GGML_MAX_DIMS; ++k) s += (k ? "," : "") + std::to_string(shape.ne[k]);
-    return s + "]";
-}
 
 // Bytes from a tensor's first element to the end of its last, as ggml_nbytes(), but false when that
 // passes 2^64.
@@ -76,35 +61,6 @@ bool calls_a_function(ggml_op op) {
            op == GGML_OP_CUSTOM;
 }
 
-std::string sources_misfit(const ggml_tensor& t, const OpRow& row) {
-    for (int s = 0; s < GGML_MAX_SRC; ++s) {
-        if (s < row.min_sources && !t.src[s]) {
-            return std::string(row.name) + " has no source " + std::to_string(s);
-        }
-        if (s >= row.max_sources && t.src[s]) {
-            return std::string(row.name) + " has a source " + std::to_string(s) + ", takes " +
-                   std::to_string(row.max_sources);
-        }
-    }
-    return "";
-}
-
-// The sources are all there.
-std::string shape_misfit(const ggml_tensor& t, const OpRow& row) {
-    const auto n_src = static_cast<int>(
-        std::rend(t.src) - std::find_if(std::rbegin(t.src), std::rend(t.src),
-                                        [](const ggml_tensor* src) { return src != nullptr; }));
-    // ADD has two builders: only the one that converts asks for a type.
-    const bool is_plain_add = t.op == GGML_OP_ADD && t.type == t.src[0]->type;
-    const NodeShape asked = asked_shape(t);
-    const auto shape = row.shape({row, t.src, n_src, t.op_params, is_plain_add ? nullptr : &asked});
-    if (!shape) return shape.error().text;
-    NodeShape is{.type = t.type};
-    std::copy_n(t.ne, GGML_MAX_DIMS, is.ne);
-    if (is.type == shape->type && std::ranges::equal(is.ne, shape->ne)) return "";
-    return std::string(row.name) + " is " + text(is) + ", must be " + text(*shape);
-}
-
 std::string op_misfit(const ggml_tensor& t, const GoldenTensor& recorded) {
     const bool is_leaf = recorded.kind == GoldenTensor::kLeaf;
     if (recorded.kind > GoldenTensor::kView || is_leaf != (t.op == GGML_OP_NONE) ||
@@ -112,9 +68,8 @@ std::string op_misfit(const ggml_tensor& t, const GoldenTensor& recorded) {
         return recorded.op + " is of kind " + std::to_string(recorded.kind);
     }
     if (calls_a_function(t.op)) return recorded.op + " calls a function, which no file can hold";
-    const OpRow& row = kOps[t.op];
-    std::string why = sources_misfit(t, row);
-    return !why.empty() || !row.shape ? why : shape_misfit(t, row);
+    const auto checked = check_node(t);
+    return checked ? "" : checked.error().text;
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ TEST(DamagedOpFile, ANodeThatItsOpWouldNotMakeFailsItsGraph) {
         graph.tensors.back().src[0] = -1;
         return true;
     };
-    EXPECT_TRUE(has(complaint("SQR.bin", lonely), "SQR has no source 0"));
+    EXPECT_TRUE(has(complaint("SQR.bin", lonely), "(SQR): source 0 of 1 is null"));
     const auto custom = [](GoldenGraph& graph) {
         graph.tensors.back().op = "MAP_CUSTOM1";
         return true;

@@ -33,17 +33,15 @@ TEST(ExpertKernels, AnIdThatIsNoExpertFailsTheRun) {
     }
 }
 
-TEST(ExpertKernels, RefuseIdsOfOtherTypesAndShapes) {
+TEST(ExpertKernels, RefuseMixesOfTypes) {
     Tensor weights(GGML_TYPE_F32, {16, 5, 4, 1}), x(GGML_TYPE_F32, {16, 2, 3, 1});
-    Tensor floats(GGML_TYPE_F32, {2, 3, 1, 1}), odd(GGML_TYPE_I32, {3, 3, 1, 1});
     Tensor halves(GGML_TYPE_F16, {16, 2, 3, 1}), ids(GGML_TYPE_I32, {2, 3, 1, 1});
-    const auto refusal = [](Tensor& w, Tensor& b, Tensor& i) {
-        return Node(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {5, i.ne[0], 3, 1}, {&w, &b, &i}).refusal();
+    const auto refusal = [&](Tensor& b) {
+        return Node(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {5, 2, 3, 1}, {&weights, &b, &ids})
+            .refusal();
     };
-    EXPECT_EQ(refusal(weights, x, ids), TENON_REASON_NONE);
-    EXPECT_EQ(refusal(weights, x, floats), TENON_REASON_TYPE);
-    EXPECT_EQ(refusal(weights, x, odd), TENON_REASON_SHAPE);
-    EXPECT_EQ(refusal(weights, halves, ids), TENON_REASON_TYPE_MIX);
+    EXPECT_EQ(refusal(x), TENON_REASON_NONE);
+    EXPECT_EQ(refusal(halves), TENON_REASON_TYPE_MIX);
 }
 
 TEST(ScanKernels, AStateIdOutOfRangeFailsTheRun) {
@@ -152,12 +150,10 @@ TEST(AttentionKernels, SinksTakePartInTheSum) {
     EXPECT_EQ(heads.node.f32()[0], 0.0f);
 }
 
-TEST(AttentionKernels, RefuseWhatDoesNotFit) {
+TEST(AttentionKernels, RefuseTypesTheyCannotRead) {
     Heads heads(3, 40);
     EXPECT_EQ(heads.node.refusal(), TENON_REASON_NONE);
-    Tensor short_v(GGML_TYPE_F32, {32, 39, 1, 1}), two_heads(GGML_TYPE_F32, {32, 40, 2, 1});
-    Tensor ints(GGML_TYPE_I32, {32, 40, 1, 1}), short_mask(GGML_TYPE_F16, {39, 3, 1, 1});
-    Tensor f32_mask(GGML_TYPE_F32, {40, 3, 1, 1});
+    Tensor ints(GGML_TYPE_I32, {32, 40, 1, 1});
     const auto with = [&](int i, Tensor* t) {
         ggml_tensor* before = heads.node.src[i];
         heads.node.src[i] = t;
@@ -165,12 +161,8 @@ TEST(AttentionKernels, RefuseWhatDoesNotFit) {
         heads.node.src[i] = before;
         return refusal;
     };
-    EXPECT_EQ(with(2, &short_v), TENON_REASON_SHAPE);
-    EXPECT_EQ(with(1, &two_heads), TENON_REASON_SHAPE);
     EXPECT_EQ(with(1, &ints), TENON_REASON_TYPE);
     EXPECT_EQ(with(2, &ints), TENON_REASON_TYPE);
-    EXPECT_EQ(with(3, &short_mask), TENON_REASON_SHAPE);
-    EXPECT_EQ(with(3, &f32_mask), TENON_REASON_TYPE);
 }
 
 // ---- softmax gradient, losses -------------------------------------------------------------------
@@ -193,38 +185,19 @@ TEST(SoftMaxBackKernel, WorksInPlaceOfEitherSource) {
     }
 }
 
-TEST(LossKernels, RefuseOtherShapesAndTypes) {
-    Tensor a(GGML_TYPE_F32, {9, 2, 1, 1}), b(GGML_TYPE_F32, {9, 3, 1, 1});
-    Tensor halves(GGML_TYPE_F16, {9, 2, 1, 1}), one(GGML_TYPE_F32, {1, 1, 1, 1});
+TEST(LossKernels, RefuseOtherTypes) {
+    Tensor a(GGML_TYPE_F32, {9, 2, 1, 1}), halves(GGML_TYPE_F16, {9, 2, 1, 1});
     Tensor integers(GGML_TYPE_I32, {9, 2, 1, 1});
     const auto loss = [](Tensor& x, Tensor& y) {
         return Node(GGML_OP_CROSS_ENTROPY_LOSS, GGML_TYPE_F32, {1, 1, 1, 1}, {&x, &y}).refusal();
     };
     EXPECT_EQ(loss(a, a), TENON_REASON_NONE);
-    EXPECT_EQ(loss(a, b), TENON_REASON_SHAPE);
     EXPECT_EQ(loss(a, halves), TENON_REASON_NONE);
     EXPECT_EQ(loss(a, integers), TENON_REASON_TYPE);
     EXPECT_EQ(loss(integers, a), TENON_REASON_TYPE);
-    Node back(GGML_OP_CROSS_ENTROPY_LOSS_BACK, GGML_TYPE_F32, {9, 2, 1, 1}, {&b, &a, &a});
-    EXPECT_EQ(back.refusal(), TENON_REASON_SHAPE);
-    back.src[0] = &one;
-    EXPECT_EQ(back.refusal(), TENON_REASON_NONE);
 }
 
-TEST(OptStepKernels, RefuseParametersOfOtherLengths) {
-    Tensor w(GGML_TYPE_F32, {9, 2, 1, 1}), two(GGML_TYPE_F32, {2, 1, 1, 1});
-    Tensor seven(GGML_TYPE_F32, {7, 1, 1, 1});
-    Node sgd(GGML_OP_OPT_STEP_SGD, GGML_TYPE_F32, {9, 2, 1, 1}, {&w, &w, &two});
-    Node adamw(GGML_OP_OPT_STEP_ADAMW, GGML_TYPE_F32, {9, 2, 1, 1}, {&w, &w, &w, &w, &seven});
-    EXPECT_EQ(sgd.refusal(), TENON_REASON_NONE);
-    EXPECT_EQ(adamw.refusal(), TENON_REASON_NONE);
-    sgd.src[2] = &seven;
-    adamw.src[4] = &two;
-    EXPECT_EQ(sgd.refusal(), TENON_REASON_SHAPE);
-    EXPECT_EQ(adamw.refusal(), TENON_REASON_SHAPE);
-}
-
-TEST(OptStepKernels, TakeAnyFloatsButTheResultIsOfTheWeightsType) {
+TEST(OptStepKernels, TakeAnyFloats) {
     Tensor w(GGML_TYPE_BF16, {9, 2, 1, 1}), g(GGML_TYPE_F16, {9, 2, 1, 1});
     Tensor m(GGML_TYPE_F32, {9, 2, 1, 1}), integers(GGML_TYPE_I32, {9, 2, 1, 1});
     Tensor seven(GGML_TYPE_F32, {7, 1, 1, 1});
@@ -232,8 +205,6 @@ TEST(OptStepKernels, TakeAnyFloatsButTheResultIsOfTheWeightsType) {
     EXPECT_EQ(adamw.refusal(), TENON_REASON_NONE);
     adamw.src[2] = &integers;
     EXPECT_EQ(adamw.refusal(), TENON_REASON_TYPE);
-    Node other(GGML_OP_OPT_STEP_ADAMW, GGML_TYPE_F32, {9, 2, 1, 1}, {&w, &g, &m, &m, &seven});
-    EXPECT_EQ(other.refusal(), TENON_REASON_TYPE_MIX);
 }
 
 }  // namespace

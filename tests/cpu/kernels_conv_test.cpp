@@ -163,17 +163,65 @@ TEST(ConvKernels, PatchesAndTheirTranspose) {
 
 TEST(ConvKernels, ConvolutionsRefuseWhatTheyCannotCompute) {
     Tensor kernel(GGML_TYPE_F32, {3, 3, 2, 4}), data(GGML_TYPE_F32, {8, 8, 2, 1});
-    Tensor quantized(GGML_TYPE_Q4_0, {32, 3, 2, 4}), other(GGML_TYPE_F32, {8, 8, 3, 1});
+    Tensor quantized(GGML_TYPE_Q4_0, {32, 3, 2, 4});
     const tenon_conv_2d_params params{1, 1, 1, 1, 1, 1};
     const auto node = [&](Tensor& a, Tensor& b) -> Node {
         return Node(GGML_OP_CONV_2D, GGML_TYPE_F32, {8, 8, 4, 1}, {&a, &b});
     };
-    Node good = node(kernel, data), types = node(quantized, data), channels = node(kernel, other);
+    Node good = node(kernel, data), types = node(quantized, data);
     EXPECT_EQ(good.with(params).refusal(), TENON_REASON_NONE);
     EXPECT_EQ(types.with(params).refusal(), TENON_REASON_TYPE);
-    EXPECT_EQ(channels.with(params).refusal(), TENON_REASON_SHAPE);
-    EXPECT_EQ(good.with(tenon_conv_2d_params{0, 1, 1, 1, 1, 1}).refusal(), TENON_REASON_OP_PARAM);
-    good.with(params).nb[1] *= 2;
+    good.nb[1] *= 2;
+    EXPECT_EQ(good.refusal(), TENON_REASON_STRIDES);
+}
+
+TEST(ConvKernels, RelativePositionsAreAdded) {
+    Tensor scores(GGML_TYPE_F32, {9, 4, 1, 1}), across(GGML_TYPE_F32, {3, 2, 2, 1}),
+        down(GGML_TYPE_F32, {3, 2, 2, 1});
+    scores.fill(1);
+    spread_positions(0, across);
+    spread_positions(1, down);
+    Node node(GGML_OP_ADD_REL_POS, GGML_TYPE_F32, {9, 4, 1, 1}, {&scores, &across, &down});
+    expect_values(node, {8,  9,  10, 9,  10, 11, 10, 11, 12, 2, 3, 4,  3, 4,  5,  4,  5,  6,
+                         14, 15, 16, 15, 16, 17, 16, 17, 18, 8, 9, 10, 9, 10, 11, 10, 11, 12});
+}
+
+TEST(ConvKernels, WindowsCoverThePictureAndItsEdges) {
+    Tensor picture(GGML_TYPE_F32, {1, 3, 3, 1});
+    count_from(picture, 1);
+    Node parts(GGML_OP_WIN_PART, GGML_TYPE_F32, {1, 2, 2, 4}, {&picture});
+    parts.with(tenon_win_part_params{2, 2, 2});
+    expect_values(parts, {1, 2, 4, 5, 3, 0, 6, 0, 7, 8, 0, 0, 9, 0, 0, 0});
+    Node whole(GGML_OP_WIN_UNPART, GGML_TYPE_F32, {1, 3, 3, 1}, {&parts});
+    whole.with(tenon_win_unpart_params{2});
+    expect_values(whole, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+}
+
+TEST(ConvKernels, PatchesAndTheirTranspose) {
+    Tensor kernel(GGML_TYPE_F32, {2, 2, 1, 1}), data(GGML_TYPE_F32, {2, 2, 1, 1});
+    count_from(data, 1);
+    const tenon_im2col_params params{1, 1, 1, 0, 1, 1, 1};
+    Node patches(GGML_OP_IM2COL, GGML_TYPE_F32, {4, 3, 1, 1}, {&kernel, &data});
+    patches.with(params);
+    expect_values(patches, {0, 1, 0, 3, 1, 2, 3, 4, 2, 0, 4, 0});
+    Node back(GGML_OP_IM2COL_BACK, GGML_TYPE_F32, {2, 2, 1, 1}, {&patches, &kernel});
+    back.with(params);
+    expect_values(back, {2, 4, 6, 8});  // each element is in two patches
+}
+
+// ---- refusals ---------------------------------------------------------------------------------
+
+TEST(ConvKernels, ConvolutionsRefuseWhatTheyCannotCompute) {
+    Tensor kernel(GGML_TYPE_F32, {3, 3, 2, 4}), data(GGML_TYPE_F32, {8, 8, 2, 1});
+    Tensor quantized(GGML_TYPE_Q4_0, {32, 3, 2, 4});
+    const tenon_conv_2d_params params{1, 1, 1, 1, 1, 1};
+    const auto node = [&](Tensor& a, Tensor& b) -> Node {
+        return Node(GGML_OP_CONV_2D, GGML_TYPE_F32, {8, 8, 4, 1}, {&a, &b});
+    };
+    Node good = node(kernel, data), types = node(quantized, data);
+    EXPECT_EQ(good.with(params).refusal(), TENON_REASON_NONE);
+    EXPECT_EQ(types.with(params).refusal(), TENON_REASON_TYPE);
+    good.nb[1] *= 2;
     EXPECT_EQ(good.refusal(), TENON_REASON_STRIDES);
 }
 

@@ -213,55 +213,15 @@ TEST(Kernels, IndicesOutOfRangeFailTheNode) {
 
 // ---- refusals -----------------------------------------------------------------------------------
 
-TEST(Kernels, RegionsMustLieInsideTheResult) {
+TEST(Kernels, RowsThatOverlapInsideTheResultGoToOneMember) {
     Tensor a(GGML_TYPE_F32, {8, 4, 1, 1}), b(GGML_TYPE_F32, {3, 2, 1, 1});
     for (const ggml_op op : {GGML_OP_ACC, GGML_OP_SET}) {
         Node node(op, GGML_TYPE_F32, {8, 4, 1, 1}, {&a, &b});
-        const auto refusal = [&](int32_t nb1, int32_t offset) {
-            return node.with(tenon_set_params{nb1, 128, 128, offset, 0}).refusal();
-        };
-        EXPECT_EQ(refusal(32, 0), TENON_REASON_NONE);
-        EXPECT_EQ(refusal(32, 84), TENON_REASON_NONE);  // the last element is the last one
-        EXPECT_EQ(refusal(32, 88), TENON_REASON_OP_PARAM);
-        EXPECT_EQ(refusal(128, 0), TENON_REASON_OP_PARAM);
-        EXPECT_EQ(refusal(-32, 64), TENON_REASON_OP_PARAM);
-        EXPECT_EQ(refusal(32, -4), TENON_REASON_OP_PARAM);
-        EXPECT_EQ(refusal(32, 2), TENON_REASON_ALIGNMENT);
-        EXPECT_EQ(refusal(30, 0), TENON_REASON_ALIGNMENT);
-        EXPECT_EQ(refusal(std::numeric_limits<int32_t>::max() - 3, 0), TENON_REASON_OP_PARAM);
         const Kernel* kernel = find_kernel(node.with(tenon_set_params{32, 128, 128, 0, 0}));
         EXPECT_EQ(kernel->members(node, 4), 4);
         kernel = find_kernel(node.with(tenon_set_params{4, 128, 128, 0, 0}));
-        EXPECT_EQ(kernel->members(node, 4), 1) << "rows overlap inside the result";
+        EXPECT_EQ(kernel->members(node, 4), 1);
     }
-}
-
-TEST(Kernels, ParametersOutOfRangeAreRefused) {
-    Tensor x(GGML_TYPE_F32, {6, 6, 4, 1});
-    const Extents like{6, 6, 4, 1};
-    const auto refusal = [&](ggml_op op, const auto& params, ggml_type type = GGML_TYPE_F32) {
-        return Node(op, type, like, {&x}).with(params).refusal();
-    };
-    EXPECT_EQ(refusal(GGML_OP_NORM, tenon_norm_params{-1}), TENON_REASON_OP_PARAM);
-    EXPECT_EQ(refusal(GGML_OP_L2_NORM, tenon_norm_params{kNan}), TENON_REASON_OP_PARAM);
-    EXPECT_EQ(refusal(GGML_OP_GROUP_NORM, tenon_group_norm_params{0, 0}), TENON_REASON_OP_PARAM);
-    EXPECT_EQ(refusal(GGML_OP_TRI, tenon_tri_params{4}), TENON_REASON_OP_PARAM);
-    EXPECT_EQ(refusal(GGML_OP_DIAG_MASK_INF, tenon_diag_mask_inf_params{-1}),
-              TENON_REASON_OP_PARAM);
-    EXPECT_EQ(refusal(GGML_OP_ARGSORT, tenon_argsort_params{2}, GGML_TYPE_I32),
-              TENON_REASON_OP_PARAM);
-    EXPECT_EQ(refusal(GGML_OP_PAD_REFLECT_1D, tenon_pad_reflect_1d_params{-1, 1}),
-              TENON_REASON_OP_PARAM);
-    EXPECT_EQ(refusal(GGML_OP_PAD, tenon_pad_params{1, 0, 0, 0, 0, 0, 0, 0, 0}),
-              TENON_REASON_SHAPE);
-    EXPECT_EQ(refusal(GGML_OP_MAP_CUSTOM1, tenon_custom_params{}), TENON_REASON_OP_PARAM);
-    EXPECT_EQ(refusal(GGML_OP_UNARY, tenon_unary_params{GGML_UNARY_OP_COUNT, 0, 0, 0, 0}),
-              TENON_REASON_UNKNOWN_OP);
-    Tensor none(GGML_TYPE_F32, {0, 6, 4, 1});
-    EXPECT_EQ(Node(GGML_OP_PAD, GGML_TYPE_F32, {2, 6, 4, 1}, {&none})
-                  .with(tenon_pad_params{1, 1, 0, 0, 0, 0, 0, 0, 1})
-                  .refusal(),
-              TENON_REASON_SHAPE);
 }
 
 TEST(Kernels, ProductsWithoutMatricesAreFine) {
@@ -274,7 +234,7 @@ TEST(Kernels, ProductsWithoutMatricesAreFine) {
     }
 }
 
-TEST(Kernels, TypesShapesAndStridesAreRefusedWithTheirReason) {
+TEST(Kernels, TypesAndStridesAreRefusedWithTheirReason) {
     Tensor x(GGML_TYPE_F32, {32, 6, 4, 1}), q(GGML_TYPE_Q4_0, {32, 6, 4, 1});
     Tensor i(GGML_TYPE_I32, {32, 6, 4, 1}), h(GGML_TYPE_F16, {32, 6, 4, 1});
     Tensor t(GGML_TYPE_F32, {6, 32, 4, 1});
@@ -289,54 +249,22 @@ TEST(Kernels, TypesShapesAndStridesAreRefusedWithTheirReason) {
     for (const ggml_op op : {GGML_OP_SQR, GGML_OP_CLAMP, GGML_OP_LEAKY_RELU, GGML_OP_CUMSUM,
                              GGML_OP_RMS_NORM, GGML_OP_DIAG_MASK_ZERO, GGML_OP_SCALE}) {
         EXPECT_EQ(refusal(op, f32, like, {&x}), TENON_REASON_NONE) << op;
-        EXPECT_EQ(refusal(op, GGML_TYPE_I32, like, {&i}), TENON_REASON_TYPE) << op;
-        EXPECT_EQ(refusal(op, GGML_TYPE_F16, like, {&x}), TENON_REASON_TYPE_MIX) << op;
-        EXPECT_EQ(refusal(op, f32, {32, 5, 4, 1}, {&x}), TENON_REASON_SHAPE) << op;
+        if (op != GGML_OP_CUMSUM) {  // of f32 only, by the rule of the op
+            EXPECT_EQ(refusal(op, GGML_TYPE_I32, like, {&i}), TENON_REASON_TYPE) << op;
+        }
         EXPECT_EQ(refusal(op, f32, like, {&t}), TENON_REASON_STRIDES) << op;
     }
     EXPECT_EQ(refusal(GGML_OP_SUM, f32, {1, 1, 1, 1}, {&t}), TENON_REASON_NONE);
-    EXPECT_EQ(refusal(GGML_OP_SUM, f32, {2, 1, 1, 1}, {&x}), TENON_REASON_SHAPE);
-    EXPECT_EQ(refusal(GGML_OP_SUM, f32, {1, 1, 1, 1}, {&q}), TENON_REASON_TYPE);
+    EXPECT_EQ(refusal(GGML_OP_SUM, GGML_TYPE_Q4_0, {32, 1, 1, 1}, {&q}), TENON_REASON_TYPE);
     EXPECT_EQ(refusal(GGML_OP_COUNT_EQUAL, GGML_TYPE_I64, {1, 1, 1, 1}, {&x, &x}),
               TENON_REASON_TYPE);
-    EXPECT_EQ(refusal(GGML_OP_REPEAT, f32, {33, 6, 4, 1}, {&x}), TENON_REASON_SHAPE);
     EXPECT_EQ(refusal(GGML_OP_REPEAT, GGML_TYPE_Q4_0, {64, 6, 4, 1}, {&q}), TENON_REASON_NONE);
     EXPECT_EQ(refusal(GGML_OP_REPEAT_BACK, f32, {16, 6, 4, 1}, {&t}), TENON_REASON_STRIDES);
     EXPECT_EQ(refusal(GGML_OP_REPEAT_BACK, GGML_TYPE_I32, like, {&i}), TENON_REASON_TYPE);
     EXPECT_EQ(refusal(GGML_OP_CONCAT, f32, {64, 6, 4, 1}, {&x, &t}), TENON_REASON_NONE);
-    EXPECT_EQ(refusal(GGML_OP_CONCAT, f32, {64, 6, 4, 1}, {&x, &h}), TENON_REASON_TYPE_MIX);
-    EXPECT_EQ(refusal(GGML_OP_CONCAT, f32, {65, 6, 4, 1}, {&x, &x}), TENON_REASON_SHAPE);
     EXPECT_EQ(refusal(GGML_OP_ROLL, GGML_TYPE_Q4_0, like, {&q}), TENON_REASON_TYPE);
-    EXPECT_EQ(refusal(GGML_OP_ADD1, f32, like, {&x, &x}), TENON_REASON_SHAPE);
     EXPECT_EQ(refusal(GGML_OP_SILU_BACK, f32, like, {&x, &h}), TENON_REASON_TYPE_MIX);
-    EXPECT_EQ(refusal(GGML_OP_TOP_K, GGML_TYPE_I32, {33, 6, 4, 1}, {&x}), TENON_REASON_SHAPE);
     EXPECT_EQ(refusal(GGML_OP_TOP_K, GGML_TYPE_I32, {3, 6, 4, 1}, {&t}), TENON_REASON_STRIDES);
-}
-
-// Nodes made by hand, past the builders: shapes that do not fit are refused, by tiles and panels.
-TEST(Kernels, ProductsOfShapesThatDoNotFitAreRefused) {
-    for (const int64_t n : {3, 200}) {
-        Tensor a(GGML_TYPE_F32, {32, 40, 2, 1}), b(GGML_TYPE_F32, {32, n, 4, 1});
-        EXPECT_EQ(Node(GGML_OP_MUL_MAT, GGML_TYPE_F32, {40, n, 4, 1}, {&a, &b}).refusal(),
-                  uint32_t{TENON_REASON_NONE});
-        Tensor odd(GGML_TYPE_F32, {32, 40, 3, 1}), deep(GGML_TYPE_F32, {32, 40, 2, 2}),
-            narrow(GGML_TYPE_F32, {16, 40, 2, 1});
-        for (Tensor* wrong : {&odd, &deep, &narrow}) {
-            EXPECT_EQ(Node(GGML_OP_MUL_MAT, GGML_TYPE_F32, {40, n, 4, 1}, {wrong, &b}).refusal(),
-                      uint32_t{TENON_REASON_SHAPE});
-        }
-        for (const Extents result : {Extents{41, n, 4, 1}, {40, n + 1, 4, 1}, {40, n, 2, 1}}) {
-            EXPECT_EQ(Node(GGML_OP_MUL_MAT, GGML_TYPE_F32, result, {&a, &b}).refusal(),
-                      uint32_t{TENON_REASON_SHAPE});
-        }
-        Tensor ids(GGML_TYPE_I32, {2, 4, 1, 1}), one(GGML_TYPE_F32, {32, 1, 4, 1});
-        EXPECT_EQ(
-            Node(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {40, 2, 4, 1}, {&a, &one, &ids}).refusal(),
-            uint32_t{TENON_REASON_NONE});
-        EXPECT_EQ(
-            Node(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {40, 3, 4, 1}, {&a, &one, &ids}).refusal(),
-            uint32_t{TENON_REASON_SHAPE});
-    }
 }
 
 }  // namespace

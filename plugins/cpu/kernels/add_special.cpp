@@ -17,7 +17,6 @@ Verdict supports_types(const ggml_tensor& node) {
     const ggml_type a = node.src[0]->type, b = node.src[1]->type;
     if (!is_float_type(a)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
     if (!is_float_type(b)) return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
-    if (node.type != a) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
     return yes();
 }
 
@@ -36,14 +35,7 @@ f32 sum_of_two(f32 x, f32 y) { return x + y; }
 Verdict supports_add_id(const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
     const ggml_tensor& b = *node.src[1];
-    const ggml_tensor& ids = *node.src[2];
     if (const Verdict types = supports_types(node); !types) return types;
-    if (ids.type != GGML_TYPE_I32) return no(TENON_REASON_TYPE, "ids must be i32");
-    if (!tenon_same_shape(&a, &node))
-        return no(TENON_REASON_SHAPE, "dst has another shape than src0");
-    if (b.ne[0] != a.ne[0]) return no(TENON_REASON_SHAPE, "rows of src1 and src0 differ in length");
-    if (ids.ne[0] != a.ne[1] || ids.ne[1] != a.ne[2])
-        return no(TENON_REASON_SHAPE, "there is not one id per row of src0");
     if (!has_dense_rows(a) || !has_dense_rows(b) || !has_dense_rows(node))
         return no(TENON_REASON_STRIDES, "rows are not dense");
     return yes();
@@ -67,11 +59,7 @@ void run_add_id(const Task& task, const ggml_tensor& node) {
 // ---- ADD1 -------------------------------------------------------------------------------------
 
 Verdict supports_scalar(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    if (tenon_nelements(node.src[1]) != 1) return no(TENON_REASON_SHAPE, "src1 is not one number");
-    if (!tenon_same_shape(&a, &node))
-        return no(TENON_REASON_SHAPE, "dst has another shape than src0");
-    if (!has_dense_rows(a) || !has_dense_rows(node))
+    if (!has_dense_rows(*node.src[0]) || !has_dense_rows(node))
         return no(TENON_REASON_STRIDES, "rows are not dense");
     return yes();
 }
@@ -102,7 +90,6 @@ Verdict supports_add1_quantized(const ggml_tensor& node) {
         return no(TENON_REASON_TYPE, "src0 has a type that is not both read and written");
     if (!is_float_type(node.src[1]->type))
         return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
-    if (node.type != type) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
     return supports_scalar(node);
 }
 
@@ -129,13 +116,7 @@ double quantized_cost(const ggml_tensor& node) {
 
 // ---- ACC --------------------------------------------------------------------------------------
 
-Verdict supports_acc(const ggml_tensor& node) {
-    if (node.src[0]->type != GGML_TYPE_F32 || node.src[1]->type != GGML_TYPE_F32 ||
-        node.type != GGML_TYPE_F32) {
-        return no(TENON_REASON_TYPE, "sources and dst must be f32");
-    }
-    return supports_region(node);
-}
+Verdict supports_acc(const ggml_tensor& node) { return supports_region(node); }
 
 void run_acc(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& b = *node.src[1];

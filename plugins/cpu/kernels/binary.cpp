@@ -19,15 +19,10 @@ bool types_fit(const ggml_tensor& node) {
 }
 
 Verdict supports(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    const ggml_tensor& b = *node.src[1];
     if (!types_fit(node)) {
         return no(TENON_REASON_TYPE_MIX, "src1 and dst must be f32 or have the float type of src0");
     }
-    if (!tenon_same_shape(&a, &node))
-        return no(TENON_REASON_SHAPE, "dst has another shape than src0");
-    if (!tenon_can_repeat(&b, &a)) return no(TENON_REASON_SHAPE, "src1 cannot be repeated to src0");
-    if (!has_dense_rows(a)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
+    if (!has_dense_rows(*node.src[0])) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
     return yes();
 }
@@ -99,7 +94,7 @@ Verdict supports_quantized(const ggml_tensor& node) {
         return no(TENON_REASON_TYPE_MIX, "src1 must be f32 for quantised src0");
     if (!from_float(node.type))
         return no(TENON_REASON_TYPE, "dst has a type that cannot be written");
-    if (!tenon_same_shape(&a, &b) || !tenon_same_shape(&a, &node)) {
+    if (!tenon_same_shape(&a, &b)) {
         return no(TENON_REASON_SHAPE, "quantised operands are not broadcast");
     }
     if (!has_dense_rows(a) || !has_dense_rows(b) || !has_dense_rows(node)) {

@@ -57,36 +57,13 @@ Conv conv_3d_of(const ggml_tensor& node) {
             {{a.nb[0], a.nb[1], a.nb[2]}, a.nb[3], a.nb[3] * n_in}};
 }
 
-Verdict supports_conv(const ggml_tensor& node, const Conv& conv) {
+Verdict supports(const ggml_tensor& node) {
     if (!is_float_type(node.src[0]->type))
         return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
     if (!is_float_type(node.src[1]->type))
         return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
-    if (!is_float_type(node.type)) return no(TENON_REASON_TYPE, "dst must be f32, f16 or bf16");
     if (!is_contiguous(node)) return no(TENON_REASON_STRIDES, "dst is not contiguous");
-    for (const Axis& axis : conv.axis) {
-        if (!axis.is_sane()) return no(TENON_REASON_OP_PARAM, "a stride or dilation is below 1");
-    }
     return yes();
-}
-
-Verdict supports_2d(const ggml_tensor& node) {
-    const ggml_tensor &a = *node.src[0], &b = *node.src[1];
-    if (a.ne[2] != b.ne[2] || a.ne[3] != node.ne[2] || b.ne[3] != node.ne[3])
-        return no(TENON_REASON_SHAPE, "channels or batches of sources and dst differ");
-    return supports_conv(node, conv_2d_of(node));
-}
-
-Verdict supports_3d(const ggml_tensor& node) {
-    const auto p = params_of<tenon_conv_3d_params>(node);
-    if (p.n_channels < 0 || p.n_batch < 0 || p.n_channels_out < 0)
-        return no(TENON_REASON_OP_PARAM, "a number of channels or batches is negative");
-    if (node.src[0]->ne[3] != int64_t{p.n_channels} * p.n_channels_out ||
-        node.src[1]->ne[3] != int64_t{p.n_channels} * p.n_batch ||
-        node.ne[3] != int64_t{p.n_channels_out} * p.n_batch) {
-        return no(TENON_REASON_SHAPE, "channels or batches of sources and dst differ");
-    }
-    return supports_conv(node, conv_3d_of(node));
 }
 
 // ---- packing ----------------------------------------------------------------------------------
@@ -303,7 +280,7 @@ double cost_3d(const ggml_tensor& node) { return cost(conv_3d_of(node)); }
 
 }  // namespace
 
-extern constinit const Kernel kConv2d{supports_2d, run_2d, workspace_2d, cost_2d};
-extern constinit const Kernel kConv3d{supports_3d, run_3d, workspace_3d, cost_3d};
+extern constinit const Kernel kConv2d{supports, run_2d, workspace_2d, cost_2d};
+extern constinit const Kernel kConv3d{supports, run_3d, workspace_3d, cost_3d};
 
 }  // namespace tenon::cpu

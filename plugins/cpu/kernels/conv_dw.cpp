@@ -28,12 +28,6 @@ Verdict supports(const ggml_tensor& node) {
     const ggml_tensor &a = *node.src[0], &b = *node.src[1];
     if (!is_float_type(a.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
     if (!is_float_type(b.type)) return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
-    if (node.type != b.type) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src1");
-    if (a.ne[2] != 1 || a.ne[3] != b.ne[2] || b.ne[2] != node.ne[2] || b.ne[3] != node.ne[3])
-        return no(TENON_REASON_SHAPE, "channels or batches of sources and dst differ");
-    const Plane plane(node);
-    if (!plane.x.is_sane() || !plane.y.is_sane())
-        return no(TENON_REASON_OP_PARAM, "a stride or dilation is below 1");
     return yes();
 }
 

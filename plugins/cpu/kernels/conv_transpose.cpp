@@ -73,38 +73,13 @@ Transposed transposed_2d(const ggml_tensor& node) {
 
 int64_t spread(int64_t n, int64_t taps, int64_t stride) { return (n - 1) * stride + taps; }
 
-Verdict supports_transposed(const ggml_tensor& node, const Transposed& t) {
+Verdict supports(const ggml_tensor& node) {
     if (!is_float_type(node.src[0]->type))
         return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
     if (!is_float_type(node.src[1]->type))
         return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
     if (!is_contiguous(node)) return no(TENON_REASON_STRIDES, "dst is not contiguous");
-    if (t.stride < 1) return no(TENON_REASON_OP_PARAM, "the stride is below 1");
-    if (t.dst_w != spread(t.width, t.kernel_w, t.stride) ||
-        t.dst_h != spread(t.height, t.kernel_h, t.stride)) {
-        return no(TENON_REASON_SHAPE, "dst is not as large as the spread sources");
-    }
     return yes();
-}
-
-Verdict supports_1d(const ggml_tensor& node) {
-    const ggml_tensor &a = *node.src[0], &b = *node.src[1];
-    const auto p = params_of<tenon_conv_transpose_1d_params>(node);
-    if (p.p0 != 0 || p.d0 != 1)
-        return no(TENON_REASON_OP_PARAM, "only padding 0 and dilation 1 are possible");
-    if (a.ne[2] != b.ne[1] || a.ne[3] != 1 || a.ne[1] != node.ne[1] || b.ne[2] != node.ne[2] ||
-        b.ne[3] != 1 || node.ne[3] != 1) {
-        return no(TENON_REASON_SHAPE, "channels or batches of sources and dst differ");
-    }
-    return supports_transposed(node, transposed_1d(node));
-}
-
-Verdict supports_2d(const ggml_tensor& node) {
-    const ggml_tensor &a = *node.src[0], &b = *node.src[1];
-    if (a.ne[3] != b.ne[2] || a.ne[2] != node.ne[2] || b.ne[3] != node.ne[3])
-        return no(TENON_REASON_SHAPE, "channels or batches of sources and dst differ");
-    return supports_transposed(node, transposed_2d(node));
 }
 
 // ---- packing ----------------------------------------------------------------------------------
@@ -245,7 +220,7 @@ double cost_2d(const ggml_tensor& node) { return cost(transposed_2d(node)); }
 
 }  // namespace
 
-extern constinit const Kernel kConvTranspose1d{supports_1d, run_1d, workspace_1d, cost_1d};
-extern constinit const Kernel kConvTranspose2d{supports_2d, run_2d, workspace_2d, cost_2d};
+extern constinit const Kernel kConvTranspose1d{supports, run_1d, workspace_1d, cost_1d};
+extern constinit const Kernel kConvTranspose2d{supports, run_2d, workspace_2d, cost_2d};
 
 }  // namespace tenon::cpu

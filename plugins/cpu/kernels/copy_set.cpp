@@ -8,8 +8,8 @@ namespace {
 
 Verdict supports(const ggml_tensor& node) {
     const ggml_type type = node.type;
-    if (node.src[0]->type != type || node.src[1]->type != type)
-        return no(TENON_REASON_TYPE_MIX, "src0, src1 and dst must have one type");
+    if (node.src[1]->type != type)
+        return no(TENON_REASON_TYPE_MIX, "src0 and src1 must have one type");
     if (type_size(type).block != 1) return no(TENON_REASON_TYPE, "elements must not be in blocks");
     return supports_region(node);
 }

@@ -9,13 +9,7 @@ namespace {
 
 using simd::f32;
 
-Verdict all_f32(const ggml_tensor& node) {
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
-    for (const ggml_tensor* src : node.src) {
-        if (src && src->type != GGML_TYPE_F32) {
-            return no(TENON_REASON_TYPE, "all sources must be f32");
-        }
-    }
+Verdict supports(const ggml_tensor& node) {
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
     return yes();
 }
@@ -29,17 +23,6 @@ float at(const ggml_tensor& t, int64_t i0, int64_t i1 = 0, int64_t i2 = 0) {
 // rows and columns of sum 1 by turns. Tokens lie side by side in the lanes.
 
 constexpr int kHyper = 4, kMixes = (2 + kHyper) * kHyper, kFirstMix = 2 * kHyper;
-
-Verdict supports_comb(const ggml_tensor& node) {
-    const ggml_tensor& mixes = *node.src[0];
-    if (mixes.ne[0] != kMixes || node.src[2]->ne[0] != kMixes || node.src[1]->ne[0] < 3) {
-        return no(TENON_REASON_SHAPE, "src0 and src2 need 24 numbers, src1 three");
-    }
-    if (params_of<tenon_dsv4_hc_comb_params>(node).n_iter < 1) {
-        return no(TENON_REASON_OP_PARAM, "n_iter must be positive");
-    }
-    return all_f32(node);
-}
 
 struct Matrix {
     f32 p[kHyper][kHyper];  // [s][d]
@@ -159,8 +142,8 @@ void run_post(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kDsv4HcComb{supports_comb, run_comb, nullptr, comb_cost};
-extern constinit const Kernel kDsv4HcPre{all_f32, run_pre};
-extern constinit const Kernel kDsv4HcPost{all_f32, run_post};
+extern constinit const Kernel kDsv4HcComb{supports, run_comb, nullptr, comb_cost};
+extern constinit const Kernel kDsv4HcPre{supports, run_pre};
+extern constinit const Kernel kDsv4HcPost{supports, run_post};
 
 }  // namespace tenon::cpu

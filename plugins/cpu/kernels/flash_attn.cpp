@@ -12,8 +12,7 @@
 namespace tenon::cpu {
 namespace {
 
-Verdict check_types(const ggml_tensor& node) {
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
+Verdict supports(const ggml_tensor& node) {
     if (!is_float_type(node.src[0]->type)) {
         return no(TENON_REASON_TYPE, "q must be f32, f16 or bf16");
     }
@@ -28,47 +27,10 @@ Verdict check_types(const ggml_tensor& node) {
     for (const ggml_tensor* t : {node.src[0], node.src[1], node.src[2]}) {
         if (!has_dense_rows(*t)) return no(TENON_REASON_STRIDES, "rows of q, k or v are not dense");
     }
+    if (const ggml_tensor* sinks = node.src[4]; sinks && !has_dense_rows(*sinks))
+        return no(TENON_REASON_STRIDES, "sinks are not dense");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
     return yes();
-}
-
-Verdict check_shapes(const ggml_tensor& node) {
-    const ggml_tensor &q = *node.src[0], &k = *node.src[1], &v = *node.src[2];
-    if (q.ne[0] != k.ne[0]) return no(TENON_REASON_SHAPE, "q and k have rows of different length");
-    if (k.ne[1] != v.ne[1]) return no(TENON_REASON_SHAPE, "k and v have different lengths");
-    if (k.ne[2] == 0 || v.ne[2] == 0 || q.ne[2] % k.ne[2] != 0 || q.ne[2] % v.ne[2] != 0) {
-        return no(TENON_REASON_SHAPE, "the heads of q are no multiple of those of k and v");
-    }
-    if (q.ne[3] != k.ne[3] || q.ne[3] != v.ne[3]) {
-        return no(TENON_REASON_SHAPE, "q, k and v have different batches");
-    }
-    return yes();
-}
-
-Verdict check_mask_and_sinks(const ggml_tensor& node) {
-    const ggml_tensor &q = *node.src[0], &k = *node.src[1];
-    if (const ggml_tensor* mask = node.src[3]) {
-        if (mask->type != GGML_TYPE_F16) return no(TENON_REASON_TYPE, "mask must be f16");
-        if (!has_dense_rows(*mask)) return no(TENON_REASON_STRIDES, "mask rows are not dense");
-        if (mask->ne[0] < k.ne[1] || mask->ne[1] < q.ne[1] || mask->ne[2] == 0 ||
-            mask->ne[3] == 0) {
-            return no(TENON_REASON_SHAPE, "mask is smaller than the scores");
-        }
-    }
-    if (const ggml_tensor* sinks = node.src[4]) {
-        if (sinks->type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "sinks must be f32");
-        if (sinks->ne[0] < q.ne[2] || !has_dense_rows(*sinks)) {
-            return no(TENON_REASON_SHAPE, "sinks must be dense, one per head");
-        }
-    }
-    return yes();
-}
-
-Verdict supports(const ggml_tensor& node) {
-    if (const Verdict verdict = check_types(node); !verdict) return verdict;
-    if (tenon_is_empty(&node)) return yes();
-    if (const Verdict verdict = check_shapes(node); !verdict) return verdict;
-    return check_mask_and_sinks(node);
 }
 
 size_t workspace(const ggml_tensor& node, int n_threads) {

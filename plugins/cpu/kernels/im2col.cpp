@@ -46,28 +46,12 @@ Patches patches_3d_of(const ggml_tensor& node) {
             b.nb[3] * static_cast<size_t>(p.n_channels)};
 }
 
-Verdict supports_patches(const ggml_tensor& node, const Patches& patches) {
+Verdict supports_patches(const ggml_tensor& node) {
     if (!is_float_type(node.src[1]->type))
         return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
     if (!is_float_type(node.type)) return no(TENON_REASON_TYPE, "dst must be f32, f16 or bf16");
     if (!is_contiguous(node)) return no(TENON_REASON_STRIDES, "dst is not contiguous");
-    for (const Axis& axis : patches.axis) {
-        if (!axis.is_sane()) return no(TENON_REASON_OP_PARAM, "a stride or dilation is below 1");
-    }
-    const int64_t n_rows =
-        patches.axis[0].n_out * patches.axis[1].n_out * patches.axis[2].n_out * patches.n_batch;
-    if (node.ne[0] != patches.size() || tenon_nrows(&node) != n_rows)
-        return no(TENON_REASON_SHAPE, "dst has no row per position, or rows that are no patches");
     return yes();
-}
-
-Verdict supports_im2col(const ggml_tensor& node) {
-    return supports_patches(node, patches_of(node));
-}
-Verdict supports_im2col_3d(const ggml_tensor& node) {
-    if (params_of<tenon_im2col_3d_params>(node).n_channels < 1)
-        return no(TENON_REASON_OP_PARAM, "there are no channels");
-    return supports_patches(node, patches_3d_of(node));
 }
 
 template <class D, class S>
@@ -173,18 +157,9 @@ Folded folded_of(const ggml_tensor& node) {
 
 Verdict supports_back(const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
-    const Folded f = folded_of(node);
     if (!is_float_type(a.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
     if (!has_dense_rows(a)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
-    if (!f.x.is_sane() || !f.y.is_sane())
-        return no(TENON_REASON_OP_PARAM, "a stride or dilation is below 1");
-    const int64_t n_batch = f.is_2d ? node.ne[3] : node.ne[2];
-    const bool fits =
-        a.ne[0] == f.n_channels * f.x.n_taps * f.y.n_taps &&
-        (f.is_2d ? a.ne[3] == n_batch : a.ne[2] == n_batch && a.ne[3] == 1 && node.ne[3] == 1);
-    if (!fits) return no(TENON_REASON_SHAPE, "src0 are no patches of dst");
     return yes();
 }
 
@@ -225,18 +200,7 @@ void run_back(const Task& task, const ggml_tensor& node) {
 // ---- COL2IM_1D --------------------------------------------------------------------------------
 
 Verdict supports_col2im(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    const auto p = params_of<tenon_col2im_1d_params>(node);
-    if (!is_float_type(a.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (node.type != a.type) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
-    if (!has_dense_rows(a)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
-    if (p.s0 < 1 || p.n_channels_out < 1 || p.p0 < 0)
-        return no(TENON_REASON_OP_PARAM, "stride, channels or padding are too small");
-    if (a.ne[2] != 1 || a.ne[3] != 1 || a.ne[0] % p.n_channels_out != 0 ||
-        node.ne[1] != p.n_channels_out || node.ne[2] != 1 || node.ne[3] != 1) {
-        return no(TENON_REASON_SHAPE, "the rows of src0 are not split into the rows of dst");
-    }
     return yes();
 }
 
@@ -266,9 +230,9 @@ void run_col2im(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kIm2col{supports_im2col, run_im2col};
+extern constinit const Kernel kIm2col{supports_patches, run_im2col};
 extern constinit const Kernel kIm2colBack{supports_back, run_back};
-extern constinit const Kernel kIm2col3d{supports_im2col_3d, run_im2col_3d};
+extern constinit const Kernel kIm2col3d{supports_patches, run_im2col_3d};
 extern constinit const Kernel kCol2im1d{supports_col2im, run_col2im};
 
 }  // namespace tenon::cpu

@@ -10,11 +10,6 @@ namespace tenon::cpu {
 inline Verdict supports_map(const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
     if (!is_float_type(x.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (node.type != x.type && node.type != GGML_TYPE_F32) {
-        return no(TENON_REASON_TYPE_MIX, "dst must be f32 or have the type of src0");
-    }
-    if (!tenon_same_shape(&x, &node))
-        return no(TENON_REASON_SHAPE, "dst has another shape than src0");
     if (!has_dense_rows(x)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
     return yes();

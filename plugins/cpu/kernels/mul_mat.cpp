@@ -95,26 +95,10 @@ Verdict supports_mul_mat(const ggml_tensor& node) {
     if (b.type != GGML_TYPE_F32 && b.type != type->partner) {
         return no(TENON_REASON_TYPE_MIX, "src1 is neither f32 nor the dot product partner of src0");
     }
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
-    if (a.ne[0] != b.ne[0]) return no(TENON_REASON_SHAPE, "rows of src0 and src1 differ in length");
     if (!has_dense_rows(a)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
     if (!has_dense_rows(b)) return no(TENON_REASON_STRIDES, "src1 rows are not dense");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
     return yes();
-}
-
-Verdict supports_mul_mat_shapes(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    const ggml_tensor& b = *node.src[1];
-    for (int d = 2; d < GGML_MAX_DIMS; ++d) {
-        if (a.ne[d] == 0 ? b.ne[d] != 0 : b.ne[d] % a.ne[d] != 0)
-            return no(TENON_REASON_SHAPE, "src0 cannot be repeated to the matrices of src1");
-    }
-    if (node.ne[0] != a.ne[1] || node.ne[1] != b.ne[1] || node.ne[2] != b.ne[2] ||
-        node.ne[3] != b.ne[3]) {
-        return no(TENON_REASON_SHAPE, "dst is not [rows of src0, rows of src1, …]");
-    }
-    return supports_mul_mat(node);
 }
 
 MulMatOperands mul_mat_operands(const ggml_tensor& a, const ggml_tensor& b) {
@@ -204,6 +188,6 @@ void decode_operand_row(const ggml_tensor& b, const void* src, float* dst) {
     }
 }
 
-extern constinit const Kernel kMulMat{supports_mul_mat_shapes, run, workspace, mul_mat_cost_ns};
+extern constinit const Kernel kMulMat{supports_mul_mat, run, workspace, mul_mat_cost_ns};
 
 }  // namespace tenon::cpu

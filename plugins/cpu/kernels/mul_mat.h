@@ -8,8 +8,6 @@ namespace tenon::cpu {
 
 // Types and strides that every kernel for these ops takes.
 Verdict supports_mul_mat(const ggml_tensor& node);
-// The same and the shapes of MUL_MAT.
-Verdict supports_mul_mat_shapes(const ggml_tensor& node);
 
 double mul_mat_cost_ns(const ggml_tensor& node);
 

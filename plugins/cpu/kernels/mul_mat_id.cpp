@@ -12,25 +12,6 @@
 namespace tenon::cpu {
 namespace {
 
-Verdict supports(const ggml_tensor& node) {
-    if (const Verdict verdict = supports_mul_mat(node); !verdict) return verdict;
-    const ggml_tensor& as = *node.src[0];
-    const ggml_tensor& b = *node.src[1];
-    const ggml_tensor& ids = *node.src[2];
-    if (ids.type != GGML_TYPE_I32) return no(TENON_REASON_TYPE, "ids must be i32");
-    if (as.ne[3] != 1 || b.ne[3] != 1 || ids.ne[2] != 1 || ids.ne[3] != 1) {
-        return no(TENON_REASON_SHAPE, "src0 and src1 must have 3 dimensions, ids 2");
-    }
-    if (ids.ne[1] != b.ne[2] || b.ne[1] == 0 || ids.ne[0] % b.ne[1] != 0) {
-        return no(TENON_REASON_SHAPE, "ids do not match the columns of src1");
-    }
-    if (node.ne[0] != as.ne[1] || node.ne[1] != ids.ne[0] || node.ne[2] != ids.ne[1] ||
-        node.ne[3] != 1) {
-        return no(TENON_REASON_SHAPE, "dst is not [rows of src0, ids, tokens]");
-    }
-    return yes();
-}
-
 // The parts of the workspace: the plan, rows of b as tiles want them, strips and scratch of panels.
 struct Places {
     size_t rows, strips, members, member_bytes;
@@ -195,6 +176,6 @@ double cost(const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kMulMatId{supports, run, workspace, cost};
+extern constinit const Kernel kMulMatId{supports_mul_mat, run, workspace, cost};
 
 }  // namespace tenon::cpu

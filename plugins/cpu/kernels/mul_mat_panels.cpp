@@ -28,7 +28,7 @@ struct Cut {
 };
 
 Verdict supports(const ggml_tensor& node) {
-    if (const Verdict verdict = supports_mul_mat_shapes(node); !verdict) return verdict;
+    if (const Verdict verdict = supports_mul_mat(node); !verdict) return verdict;
     if (MulMatColumns::per_matrix(node) < find_dot_type(node.src[0]->type)->panels_from ||
         node.src[0]->ne[1] < kPanelRows) {
         return no(TENON_REASON_SHAPE, "too few rows or columns for panels");

@@ -18,7 +18,6 @@ constexpr int64_t kBlockDepth = 128;  // of k
 Verdict supports(const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
     const ggml_tensor& b = *node.src[1];
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
     if (!is_float_type(b.type)) return no(TENON_REASON_TYPE, "src1 must be f32, f16 or bf16");
     if (!is_float_type(a.type)) {
         const quant::Format* format = quant::find_format(a.type);

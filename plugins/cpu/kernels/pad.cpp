@@ -9,8 +9,6 @@ namespace tenon::cpu {
 namespace {
 
 Verdict supports_types(const ggml_tensor& node) {
-    if (node.type != node.src[0]->type)
-        return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
     if (type_size(node.type).block != 1)
         return no(TENON_REASON_TYPE, "elements must not be in blocks");
     return yes();
@@ -46,19 +44,6 @@ Padding padding_of(const ggml_tensor& node) {
     return {{p.left0, p.left1, p.left2, p.left3},
             {p.right0, p.right1, p.right2, p.right3},
             p.circular != 0};
-}
-
-Verdict supports_pad(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    if (const Verdict types = supports_types(node); !types) return types;
-    const Padding p = padding_of(node);
-    for (int k = 0; k < GGML_MAX_DIMS; ++k) {
-        if (node.ne[k] != a.ne[k] + p.left[k] + p.right[k])
-            return no(TENON_REASON_SHAPE, "dst is not src0 and its padding");
-    }
-    if (p.circular && tenon_is_empty(&a) && !tenon_is_empty(&node))
-        return no(TENON_REASON_SHAPE, "an empty src0 cannot go around");
-    return yes();
 }
 
 void clear_elements(const ggml_tensor& node, char* dst, int64_t begin, int64_t end) {
@@ -108,19 +93,6 @@ void run_pad(const Task& task, const ggml_tensor& node) {
 
 // ---- PAD_REFLECT_1D ---------------------------------------------------------------------------
 
-Verdict supports_reflect(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    if (const Verdict types = supports_types(node); !types) return types;
-    const auto p = params_of<tenon_pad_reflect_1d_params>(node);
-    if (p.left < 0 || p.right < 0 || p.left >= a.ne[0] || p.right >= a.ne[0])
-        return no(TENON_REASON_OP_PARAM, "padding is negative or as long as a row");
-    if (node.ne[0] != a.ne[0] + p.left + p.right || node.ne[1] != a.ne[1] ||
-        node.ne[2] != a.ne[2] || node.ne[3] != a.ne[3]) {
-        return no(TENON_REASON_SHAPE, "dst is not src0 and its padding");
-    }
-    return yes();
-}
-
 void run_reflect(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
     const auto p = params_of<tenon_pad_reflect_1d_params>(node);
@@ -140,13 +112,6 @@ void run_reflect(const Task& task, const ggml_tensor& node) {
 
 // ---- ROLL -------------------------------------------------------------------------------------
 
-Verdict supports_roll(const ggml_tensor& node) {
-    const Verdict types = supports_types(node);
-    if (types && !tenon_same_shape(node.src[0], &node))
-        return no(TENON_REASON_SHAPE, "dst has another shape than src0");
-    return types;
-}
-
 void run_roll(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
     const auto [shift] = params_of<tenon_roll_params>(node);
@@ -161,8 +126,8 @@ void run_roll(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kPad{supports_pad, run_pad};
-extern constinit const Kernel kPadReflect1d{supports_reflect, run_reflect};
-extern constinit const Kernel kRoll{supports_roll, run_roll};
+extern constinit const Kernel kPad{supports_types, run_pad};
+extern constinit const Kernel kPadReflect1d{supports_types, run_reflect};
+extern constinit const Kernel kRoll{supports_types, run_roll};
 
 }  // namespace tenon::cpu

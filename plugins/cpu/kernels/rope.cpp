@@ -53,25 +53,15 @@ Verdict check_mode(const ggml_tensor& node, const tenon_rope_params& p) {
 
 Verdict supports(const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
-    const ggml_tensor& pos = *node.src[1];
     const ggml_tensor* factors = node.src[2];
     const auto p = params_of<tenon_rope_params>(node);
     if (!is_float_type(x.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (node.type != x.type) return no(TENON_REASON_TYPE_MIX, "dst must have the type of src0");
-    if (pos.type != GGML_TYPE_I32) return no(TENON_REASON_TYPE, "positions must be i32");
     if (!has_dense_rows(x) || !has_dense_rows(node)) {
         return no(TENON_REASON_STRIDES, "rows are not dense");
     }
     if (const Verdict verdict = check_mode(node, p); !verdict) return verdict;
-    if (pos.ne[0] < x.ne[2] * (is_multi(p.mode) ? 4 : 1)) {
-        return no(TENON_REASON_SHAPE, "there are fewer positions than tokens");
-    }
-    if (factors) {
-        if (factors->type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "factors must be f32");
-        if (factors->ne[0] < pairs_of(node, p)) {
-            return no(TENON_REASON_SHAPE, "there are fewer factors than pairs");
-        }
-    }
+    if (factors && factors->ne[0] < pairs_of(node, p))
+        return no(TENON_REASON_SHAPE, "there are fewer factors than pairs");
     return yes();
 }
 

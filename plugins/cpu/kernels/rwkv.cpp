@@ -9,13 +9,7 @@ using simd::f32;
 
 // ---- WKV6: M[key][value]; o = r . (tf*k*v + M), then M = M*td + k*v -----------------------------
 
-Verdict supports_wkv6(const ggml_tensor& node) {
-    if (const Verdict verdict = check_recurrent(node, 6); !verdict) return verdict;
-    if (tenon_nelements(node.src[3]) != node.src[0]->ne[0] * node.src[0]->ne[1]) {
-        return no(TENON_REASON_SHAPE, "tf must have one number per key and head");
-    }
-    return yes();
-}
+Verdict supports_wkv6(const ggml_tensor& node) { return check_recurrent(node, 6); }
 
 void run_wkv6(const Task& task, const ggml_tensor& node) {
     const Recurrence a(node, *node.src[0], *node.src[5], {task, node.src[0]->ne[0], 5});
@@ -41,13 +35,7 @@ double wkv6_cost(const ggml_tensor& node) {
 
 // ---- WKV7: M[value][key]; sa = M a; M = M*w + v k + sa b; o = M r -------------------------------
 
-Verdict supports_wkv7(const ggml_tensor& node) {
-    if (const Verdict verdict = check_recurrent(node, 7); !verdict) return verdict;
-    if (tenon_nelements(node.src[0]) != tenon_nelements(node.src[2])) {
-        return no(TENON_REASON_SHAPE, "r must have as many numbers as k");
-    }
-    return yes();
-}
+Verdict supports_wkv7(const ggml_tensor& node) { return check_recurrent(node, 7); }
 
 void run_wkv7(const Task& task, const ggml_tensor& node) {
     const ggml_tensor& state = *node.src[6];

@@ -111,24 +111,9 @@ void radix_sort_shared(const Task& task, uint64_t* items, uint64_t* to, int64_t 
 Verdict supports_sort(const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
     if (!is_float_type(x.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (node.type != GGML_TYPE_I32) return no(TENON_REASON_TYPE, "dst must be i32");
-    if (node.ne[1] != x.ne[1] || node.ne[2] != x.ne[2] || node.ne[3] != x.ne[3])
-        return no(TENON_REASON_SHAPE, "dst has not one row per row of src0");
-    if (x.ne[0] > INT32_MAX)
-        return no(TENON_REASON_TOO_LARGE, "src0 has rows beyond 2^31 elements");
     if (!has_dense_rows(x)) return no(TENON_REASON_STRIDES, "src0 rows are not dense");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
     return yes();
-}
-
-Verdict supports_argsort(const ggml_tensor& node) {
-    const int32_t order = params_of<tenon_argsort_params>(node).order;
-    if (order != GGML_SORT_ORDER_ASC && order != GGML_SORT_ORDER_DESC)
-        return no(TENON_REASON_OP_PARAM, "unknown sort order");
-    const Verdict sort = supports_sort(node);
-    if (sort && node.ne[0] != node.src[0]->ne[0])
-        return no(TENON_REASON_SHAPE, "dst has another shape than src0");
-    return sort;
 }
 
 // Items a member needs: the row, and for a radix sort a second one.
@@ -205,13 +190,6 @@ double argsort_cost(const ggml_tensor& node) {
 
 // Few of many: a heap of the best so far, while whole vectors of the row are found wanting.
 bool takes_heap(int64_t k, int64_t n) { return k <= 128 && k * 8 <= n; }
-
-Verdict supports_top_k(const ggml_tensor& node) {
-    const Verdict sort = supports_sort(node);
-    if (sort && node.ne[0] > node.src[0]->ne[0])
-        return no(TENON_REASON_SHAPE, "k is larger than the rows of src0");
-    return sort;
-}
 
 size_t top_k_items(const ggml_tensor& node) {
     const int64_t k = node.ne[0], n = node.src[0]->ne[0];
@@ -335,8 +313,8 @@ double top_k_cost(const ggml_tensor& node) {
 }  // namespace
 
 extern constinit const Kernel kArgsort =
-    Kernel{supports_argsort, run_argsort, argsort_workspace, argsort_cost}.by_rows();
+    Kernel{supports_sort, run_argsort, argsort_workspace, argsort_cost}.by_rows();
 extern constinit const Kernel kTopK =
-    Kernel{supports_top_k, run_top_k, top_k_workspace, top_k_cost}.by_rows();
+    Kernel{supports_sort, run_top_k, top_k_workspace, top_k_cost}.by_rows();
 
 }  // namespace tenon::cpu

@@ -24,15 +24,11 @@ constexpr int64_t kTimes = 64;
 Verdict supports_conv(const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[0];
     const ggml_tensor& kernel = *node.src[1];
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
     if (!is_float_type(x.type) || !is_float_type(kernel.type)) {
         return no(TENON_REASON_TYPE, "src0 and src1 must be f32, f16 or bf16");
     }
     if (!has_dense_rows(x) || !has_dense_rows(kernel) || !has_dense_rows(node)) {
         return no(TENON_REASON_STRIDES, "rows are not dense");
-    }
-    if (node.ne[1] != x.ne[0] - kernel.ne[0] + 1 || x.ne[1] != kernel.ne[1]) {
-        return no(TENON_REASON_SHAPE, "src0 and src1 do not match");
     }
     return yes();
 }
@@ -122,22 +118,6 @@ Verdict supports_scan(const ggml_tensor& node) {
         if (!is_float_type(node.src[i]->type)) {
             return no(TENON_REASON_TYPE, "all sources but the ids must be f32, f16 or bf16");
         }
-        if (!has_dense_rows(*node.src[i])) return no(TENON_REASON_STRIDES, "rows are not dense");
-    }
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
-    if (node.src[6]->type != GGML_TYPE_I32) return no(TENON_REASON_TYPE, "ids must be i32");
-    for (int i : {0, 2, 3}) {
-        if (!is_contiguous(*node.src[i])) {
-            return no(TENON_REASON_STRIDES, "states, dt and A must be contiguous");
-        }
-    }
-    const ggml_tensor& b = *node.src[4];
-    if (tenon_is_empty(&node)) return yes();
-    if (b.ne[1] == 0 || node.src[1]->ne[1] % b.ne[1] != 0) {
-        return no(TENON_REASON_SHAPE, "the heads are no multiple of the groups");
-    }
-    if (params_of<tenon_ssm_scan_params>(node).n_states < 1) {
-        return no(TENON_REASON_OP_PARAM, "at least one state slot is needed");
     }
     return yes();
 }

@@ -84,12 +84,6 @@ constexpr bool in_enum_order() {
 }
 static_assert(in_enum_order(), "kOps needs exactly one row per ggml_unary_op, in order");
 
-Verdict supports(const ggml_tensor& node) {
-    const int32_t op = params_of<tenon_unary_params>(node).op;
-    if (op < 0 || op >= GGML_UNARY_OP_COUNT) return no(TENON_REASON_UNKNOWN_OP, "unknown unary op");
-    return supports_map(node);
-}
-
 void run(const Task& task, const ggml_tensor& node) {
     kOps[params_of<tenon_unary_params>(node).op].run(task, node);
 }
@@ -113,10 +107,7 @@ void run_leaky_relu(const Task& task, const ggml_tensor& node) {
 Verdict supports_silu_back(const ggml_tensor& node) {
     const ggml_tensor& x = *node.src[1];
     if (const Verdict gradient = supports_map(node); !gradient) return gradient;
-    if (x.type != node.type || node.src[0]->type != node.type)
-        return no(TENON_REASON_TYPE_MIX, "src0, src1 and dst must have one type");
-    if (!tenon_same_shape(&x, &node))
-        return no(TENON_REASON_SHAPE, "src1 has another shape than src0");
+    if (x.type != node.type) return no(TENON_REASON_TYPE_MIX, "src0 and src1 must have one type");
     if (!has_dense_rows(x)) return no(TENON_REASON_STRIDES, "src1 rows are not dense");
     return yes();
 }
@@ -139,7 +130,7 @@ void run_silu_back(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kUnary = Kernel{supports, run, nullptr, cost}.by_elements();
+extern constinit const Kernel kUnary = Kernel{supports_map, run, nullptr, cost}.by_elements();
 extern constinit const Kernel kLeakyRelu = Kernel{supports_map, run_leaky_relu}.by_elements();
 extern constinit const Kernel kSiluBack =
     Kernel{supports_silu_back, run_silu_back, nullptr, cost}.by_elements();

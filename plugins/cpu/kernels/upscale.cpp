@@ -109,17 +109,7 @@ Sampling sampling_of(const ggml_tensor& node, int dim) {
 
 Verdict supports(const ggml_tensor& node) {
     const ggml_tensor& a = *node.src[0];
-    const int32_t mode = params_of<tenon_upscale_params>(node).mode;
-    if (!is_float_type(a.type)) return no(TENON_REASON_TYPE, "src0 must be f32, f16 or bf16");
-    if (node.type != GGML_TYPE_F32) return no(TENON_REASON_TYPE, "dst must be f32");
     if (!has_dense_rows(node)) return no(TENON_REASON_STRIDES, "dst rows are not dense");
-    if ((mode & TENON_UPSCALE_MODE) >= GGML_SCALE_MODE_COUNT)
-        return no(TENON_REASON_OP_PARAM, "the mode is neither nearest, bilinear nor bicubic");
-    if ((mode & GGML_SCALE_FLAG_ANTIALIAS) &&
-        (mode & TENON_UPSCALE_MODE) != GGML_SCALE_MODE_BILINEAR)
-        return no(TENON_REASON_OP_PARAM, "only bilinear sampling can antialias");
-    if (tenon_is_empty(&a) && !tenon_is_empty(&node))
-        return no(TENON_REASON_SHAPE, "src0 is empty, dst is not");
     for (int dim = 0; dim < 2; ++dim) {
         if (a.ne[dim] > INT32_MAX)
             return no(TENON_REASON_TOO_LARGE, "src0 has 2^31 columns or rows");

@@ -210,19 +210,86 @@ TEST(Expand, AMissingTensorMakesTheGraphIncomplete) {
     tenon_clear_error();
 }
 
-TEST(Expand, CyclesEnd) {
+TEST(Expand, ACycleLeavesTheGraphIncomplete) {
+    const auto ctx = make_arena();
+    ggml_context* c = ctx.get();
+    ggml_tensor* a = ggml_set_name(node(c, {leaf(c)}), "a");
+    ggml_tensor* b = ggml_set_name(node(c, {a}), "b");
+    a->src[1] = b;
+    for (const bool compute : {true, false}) {
+        ggml_cgraph* g = ggml_new_graph(c);
+        (compute ? ggml_build_forward_expand : ggml_build_forward_order)(g, b);
+        EXPECT_TRUE(is_incomplete(*g));
+        EXPECT_STREQ(tenon_last_error(),
+                     "the graph has a cycle: 'a' (ADD) needs 'b' (ADD), which needs it");
+        ggml_graph_clear(g);  // can be used again, for what has no cycle
+        EXPECT_EQ(use_count(*g, b), 0);
+        ggml_tensor* x = leaf(c);
+        ggml_build_forward_expand(g, node(c, {x, x}));
+        EXPECT_FALSE(is_incomplete(*g));
+        EXPECT_EQ(use_count(*g, x), 2);
+    }
+    tenon_clear_error();
+}
+
+TEST(Expand, ALongCycleIsFoundFromAnywhere) {
+    const auto ctx = make_arena(size_t{4} << 20);
+    std::vector<ggml_tensor*> ring{node(ctx.get(), {leaf(ctx.get())})};
+    for (int i = 1; i < 50; ++i) ring.push_back(node(ctx.get(), {leaf(ctx.get()), ring.back()}));
+    ring[0]->src[5] = ring.back();
+    for (ggml_tensor* start : ring) {
+        ggml_cgraph* g = ggml_new_graph_custom(ctx.get(), 128, false);
+        ggml_build_forward_expand(g, start);
+        EXPECT_TRUE(is_incomplete(*g));
+        EXPECT_NE(std::string(tenon_last_error()).find("has a cycle"), std::string::npos);
+    }
+    tenon_clear_error();
+}
+
+TEST(Expand, ATensorThatIsItsOwnSourceIsACycleUnlessItIsACast) {
+    const auto ctx = make_arena();
+    ggml_context* c = ctx.get();
+    ggml_tensor* self = leaf(c);
+    self->src[0] = self;
+    ggml_tensor* sum = ggml_set_name(node(c, {leaf(c)}), "sum");
+    sum->src[1] = sum;
+    for (ggml_tensor* t : {self, sum}) {
+        ggml_cgraph* g = ggml_new_graph(c);
+        ggml_build_forward_expand(g, t);
+        EXPECT_TRUE(is_incomplete(*g));
+        EXPECT_NE(std::string(tenon_last_error()).find("is its own source"), std::string::npos);
+        ggml_cgraph* by_hand = ggml_new_graph(c);
+        ggml_graph_add_node(by_hand, t);
+        EXPECT_TRUE(is_incomplete(*by_hand));
+        EXPECT_NE(std::string(tenon_last_error()).find("is its own source"), std::string::npos);
+    }
+    ggml_tensor* cast = ggml_cast(c, leaf(c), GGML_TYPE_F16);
+    ASSERT_EQ(cast->src[1], cast);
+    ggml_cgraph* g = ggml_new_graph(c);
+    ggml_build_forward_expand(g, cast);
+    ggml_graph_add_node(g, cast);
+    EXPECT_FALSE(is_incomplete(*g)) << tenon_last_error();
+    EXPECT_EQ(use_count(*g, cast), 1);
+    EXPECT_TRUE(check_order({g->nodes, static_cast<size_t>(g->n_nodes)}));
+}
+
+TEST(Expand, OrderIsThatOfSourcesBeforeReaders) {
     const auto ctx = make_arena();
     ggml_context* c = ctx.get();
     ggml_tensor* a = node(c, {leaf(c)});
-    ggml_tensor* b = node(c, {a});
-    a->src[1] = b;
-    ggml_cgraph* g = ggml_new_graph(c);
-    ggml_build_forward_expand(g, b);
-    EXPECT_EQ(g->n_nodes, 2);
-    ggml_tensor* self = leaf(c);
-    self->src[0] = self;
-    ggml_build_forward_expand(g, self);
-    EXPECT_EQ(g->n_leafs, 2);
+    ggml_tensor* b = node(c, {a, leaf(c)});
+    ggml_tensor* d = node(c, {b, a});
+    const auto in_order = [](std::vector<ggml_tensor*> nodes) {
+        return static_cast<bool>(check_order(nodes));
+    };
+    EXPECT_TRUE(in_order({}));
+    EXPECT_TRUE(in_order({a, b, d}));
+    EXPECT_TRUE(in_order({a, d}));  // what is not in the list was computed before
+    EXPECT_TRUE(in_order({a, b, a, d}));
+    EXPECT_FALSE(in_order({b, a, d}));
+    EXPECT_FALSE(in_order({a, d, b}));
+    a->src[3] = a;
+    EXPECT_FALSE(in_order({a}));
 }
 
 TEST(Expand, ALeafAloneIsALeaf) {

@@ -48,6 +48,38 @@ TEST_F(Scheduler, RefusesNullNodesAndNodesWithoutSources) {
         << tenon_last_error();
 }
 
+TEST_F(Scheduler, NodesThatBreakARuleAreNobodysToCompute) {
+    schedule({kM0});
+    ggml_cgraph* graph = graph_of({layer(input("x", 8, 2), placed(kM0, "w0", 8, 8), 0)});
+    ggml_tensor* product = ggml_graph_get_tensor(graph, "mm0");
+    product->ne[1] = 20;
+    EXPECT_EQ(ggml_backend_sched_graph_compute(sched.get(), graph), GGML_STATUS_FAILED);
+    EXPECT_NE(last_error_and_clear().find(
+                  "node 'mm0' (MUL_MAT): it is f32 [8, 20, 1, 1], must be f32 [8, 2, 1, 1]"),
+              std::string::npos);
+    product->ne[1] = 2;
+    EXPECT_EQ(ggml_backend_sched_graph_compute(sched.get(), graph), GGML_STATUS_SUCCESS)
+        << tenon_last_error();
+}
+
+// Copies between splits would hide a cycle from the devices.
+TEST_F(Scheduler, RefusesCyclesMadeAfterTheGraphWasBuilt) {
+    schedule({kM0, kM1});
+    ggml_tensor* x = layer(input("x", 8, 2), placed(kM0, "w0", 8, 8), 0);
+    x = layer(x, placed(kM1, "w1", 8, 8), 1);
+    ggml_cgraph* graph = graph_of({x});
+    ggml_tensor* first = ggml_graph_get_tensor(graph, "n0");
+    ggml_tensor* const source = std::exchange(first->src[0], x);
+    EXPECT_FALSE(ggml_backend_sched_alloc_graph(sched.get(), graph));
+    EXPECT_NE(last_error_and_clear().find("node 'n0' (RMS_NORM) reads 're1'"), std::string::npos);
+    first->src[0] = first;
+    EXPECT_FALSE(ggml_backend_sched_reserve(sched.get(), graph));
+    EXPECT_NE(last_error_and_clear().find("is its own source"), std::string::npos);
+    first->src[0] = source;
+    EXPECT_EQ(ggml_backend_sched_graph_compute(sched.get(), graph), GGML_STATUS_SUCCESS)
+        << tenon_last_error();
+}
+
 TEST_F(Scheduler, RefusesANewGraphAtTheAddressesOfTheAllocatedOne) {
     schedule({kM0});
     ggml_cgraph* graph = graph_of({layer(input("x", 8, 2), placed(kM0, "w0", 8, 8), 0)});

@@ -1,12 +1,12 @@
-// Pointer → index, with open addressing. Emptying it costs nothing, and it keeps its memory: the
-// scheduler fills one for every graph it splits.
+// Pointer → index, with open addressing. Emptying it costs nothing, and it keeps its memory: one is
+// filled for every graph that is split or judged.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace tenon::placement {
+namespace tenon {
 
 class PointerMap {
 public:
@@ -71,4 +71,4 @@ private:
     size_t size_ = 0;
 };
 
-}  // namespace tenon::placement
+}  // namespace tenon
