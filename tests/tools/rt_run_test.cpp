@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -37,7 +38,7 @@ public:
     float* floats(const char* name) const {
         return static_cast<float*>(ggml_get_tensor(tensors_.get(), name)->data);
     }
-    Outcome run() const {
+    Outcome run(std::vector<std::string> args = {"-p", "Once upon a time"}) const {
         for (ggml_tensor* t = ggml_get_first_tensor(tensors_.get()); t;
              t = ggml_get_next_tensor(tensors_.get(), t)) {
             if (gguf_find_tensor(gguf.get(), t->name) >= 0) {
@@ -46,7 +47,8 @@ public:
         }
         const std::string path = directory_.file("changed.gguf");
         EXPECT_TRUE(gguf_write_to_file(gguf.get(), path.c_str(), /*only_meta=*/false));
-        return rt_run({path});
+        args.insert(args.begin(), {path, "-n", "4", "--temp", "0"});
+        return run_program(TENON_RT_RUN, args);
     }
 
     gguf_context_ptr gguf;
@@ -116,6 +118,35 @@ TEST(RtRun, WarningsCannotSteerTheTerminal) {
     const Outcome got = rt_run({kModel}, "export TENON_CPU_VARIANT='\033[31m';");
     EXPECT_EQ(got.code, 0) << got.err;
     EXPECT_TRUE(has(got.err, "variant '?[31m'")) << got.err;
+}
+
+TEST(RtRun, NamesOfTokensInAPromptAreReadAsTheirTypesSay) {
+    ChangedModel model;
+    const int64_t tokens = gguf_find_key(model.gguf.get(), "tokenizer.ggml.tokens");
+    std::vector<std::string> names;
+    for (size_t i = 0; i < gguf_get_arr_n(model.gguf.get(), tokens); ++i)
+        names.emplace_back(gguf_get_arr_str(model.gguf.get(), tokens, i));
+    names[510] = "<|sep|>";
+    std::vector<const char*> pieces;
+    for (const std::string& name : names) pieces.push_back(name.c_str());
+    const auto* types = static_cast<const int32_t*>(gguf_get_arr_data(
+        model.gguf.get(), gguf_find_key(model.gguf.get(), "tokenizer.ggml.token_type")));
+    std::vector<int32_t> changed(types, types + names.size());
+    changed[510] = 4;
+    gguf_set_arr_str(model.gguf.get(), "tokenizer.ggml.tokens", pieces.data(), pieces.size());
+    gguf_set_arr_data(model.gguf.get(), "tokenizer.ggml.token_type", GGUF_TYPE_INT32,
+                      changed.data(), changed.size());
+    const auto prompt_tokens = [&](std::vector<std::string> args) {
+        args.emplace_back("--json");
+        const Outcome got = model.run(args);
+        EXPECT_EQ(got.code, 0) << got.err;
+        return nlohmann::json::parse(got.out)["prompt_tokens"].get<std::vector<int>>();
+    };
+    const auto sep = prompt_tokens({"-p", "Once<|sep|>Once"});
+    EXPECT_EQ(sep, (std::vector<int>{1, 403, 510, 403}));
+    const auto text = prompt_tokens({"-p", "Once</s>"});
+    EXPECT_EQ(std::count(text.begin(), text.end(), 2), 0);
+    EXPECT_EQ(prompt_tokens({"-p", "Once</s>", "--parse-special"}), (std::vector<int>{1, 403, 2}));
 }
 
 TEST(RtRun, TokenizerErrorsNameTheFile) {

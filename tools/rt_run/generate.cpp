@@ -43,7 +43,7 @@ Generation generate(Session& session, const Tokenizer& tokenizer, Sampler& sampl
                     const std::string& prompt, int64_t limit, const std::atomic<bool>& cancel,
                     const std::function<void(std::string_view)>& show) {
     Generation out;
-    out.prompt = tokenizer.encode(prompt, /*with_bos=*/true, &cancel);
+    out.prompt = tokenizer.encode(prompt, /*with_ends=*/true, &cancel);
     if (cancel) {
         out.stop = StopReason::kCancelled;
         return out;
@@ -97,7 +97,7 @@ Evaluation evaluate_text(Session& session, const Tokenizer& tokenizer, const std
     Evaluation out;
     if (tokenizer.bos() < 0)
         throw stop(kFailed, "the model has no BOS token to start a window with");
-    const std::vector<Token> tokens = tokenizer.encode(text, /*with_bos=*/false, &cancel);
+    const std::vector<Token> tokens = tokenizer.encode(text, /*with_ends=*/false, &cancel);
     if (cancel) {
         out.cancelled = true;
         return out;

@@ -49,7 +49,7 @@ struct Options {
     int64_t n_predict = 128;
     SessionOptions session;
     SamplerOptions sampler;
-    bool explain = false, json = false, no_echo = false;
+    bool explain = false, json = false, no_echo = false, parse_special = false;
 };
 
 po::options_description describe() {
@@ -70,6 +70,7 @@ po::options_description describe() {
         ("top-k", po::value<std::string>()->default_value("40"), "sample from the k best tokens; 0: all")
         ("top-p", po::value<float>()->default_value(0.95f, "0.95"), "sample from the tokens that make up this probability")
         ("seed,s", po::value<std::string>(), "of the sampling; default: a new one each time")
+        ("parse-special", "names of control tokens in a text, as <s>, are these tokens; user-defined ones always are")
         ("eval", po::value<std::string>(), "FILE: print the mean negative log-likelihood of its text instead")
         ("explain", "print which device runs each node, and why")
         ("no-echo", "do not print the prompt before its continuation")
@@ -120,6 +121,7 @@ Options read_options(const po::variables_map& given) {
     o.explain = given.count("explain");
     o.json = given.count("json");
     o.no_echo = given.count("no-echo");
+    o.parse_special = given.count("parse-special");
     return o;
 }
 
@@ -218,11 +220,12 @@ int run_prompt(const Options& o, std::FILE* out, Session& session, const Tokeniz
     return g.stop == StopReason::kCancelled ? 130 : 0;
 }
 
-Tokenizer read_tokenizer(const std::string& path, const Model& model) {
+Tokenizer read_tokenizer(const Options& o, const Model& model) {
     try {
-        return Tokenizer(model.file());
+        return Tokenizer(model.file(),
+                         o.parse_special ? ControlNames::kTokens : ControlNames::kText);
     } catch (const std::runtime_error& e) {
-        throw cli::stop(cli::kFailed, "%s: %s", path.c_str(), e.what());
+        throw cli::stop(cli::kFailed, "%s: %s", o.model.c_str(), e.what());
     }
 }
 
@@ -243,7 +246,7 @@ int run(int argc, char** argv) {
 
     ggml_backend_dev_t main = main_device(o.device);
     const Model model(o.model, main, read_places(o.places));
-    const Tokenizer tokenizer = read_tokenizer(o.model, model);
+    const Tokenizer tokenizer = read_tokenizer(o, model);
     if (tokenizer.size() != model.params().n_vocab) {
         throw cli::stop(cli::kFailed,
                         "%s: the tokenizer has %d tokens, tensor 'token_embd.weight' has %lld rows",

@@ -62,11 +62,18 @@ struct Bigram {
 
 }  // namespace
 
-Tokenizer::Tokenizer(const gguf_context* file) {
+Tokenizer::Tokenizer(const gguf_context* file, ControlNames names) {
     const auto model = required<std::string>(file, "tokenizer.ggml.model");
     if (model != "llama") {
         throw std::runtime_error("tokenizer '" + model + "' is not supported (supported: llama)");
     }
+    read_pieces(file);
+    read_special(file);
+    if (kinds_.empty()) guess_kinds();
+    sort_by_use(names);
+}
+
+void Tokenizer::read_pieces(const gguf_context* file) {
     const auto tokens = find_array(file, "tokenizer.ggml.tokens", GGUF_TYPE_STRING);
     const auto scores = find_array(file, "tokenizer.ggml.scores", GGUF_TYPE_FLOAT32);
     const auto kinds = find_array(file, "tokenizer.ggml.token_type", GGUF_TYPE_INT32);
@@ -83,20 +90,21 @@ Tokenizer::Tokenizer(const gguf_context* file) {
     }
     const auto* score_data = static_cast<const float*>(gguf_get_arr_data(file, *scores));
     scores_.assign(score_data, score_data + n);
-    kinds_.assign(n, Kind::kNormal);
-    std::fill(std::begin(byte_ids_), std::end(byte_ids_), -1);
+    for (size_t i = 0; i < n; ++i) pieces_.emplace_back(gguf_get_arr_str(file, *tokens, i));
+    if (!kinds) return;
+    const auto* kind_data = static_cast<const int32_t*>(gguf_get_arr_data(file, *kinds));
     for (size_t i = 0; i < n; ++i) {
-        pieces_.emplace_back(gguf_get_arr_str(file, *tokens, i));
-        ids_.emplace(pieces_.back(), static_cast<Token>(i));
-        if (kinds) {
-            kinds_[i] =
-                static_cast<Kind>(static_cast<const int32_t*>(gguf_get_arr_data(file, *kinds))[i]);
+        const int32_t kind = kind_data[i];
+        if (kind < 0 || kind > static_cast<int32_t>(Kind::kByte)) {
+            throw std::runtime_error("key 'tokenizer.ggml.token_type': token " + std::to_string(i) +
+                                     " has type " + std::to_string(kind) + ", expected 0 to 6");
         }
-        if (kinds_[i] == Kind::kByte) {
-            if (const int byte = byte_of_piece(pieces_.back()); byte >= 0)
-                byte_ids_[byte] = static_cast<Token>(i);
-        }
+        kinds_.push_back(kind == 0 ? Kind::kNormal : static_cast<Kind>(kind));  // 0: undefined
     }
+}
+
+void Tokenizer::read_special(const gguf_context* file) {
+    const size_t n = pieces_.size();
     const auto special = [&](const char* key, Token otherwise) {
         const auto id = value<uint32_t>(file, std::string("tokenizer.ggml.") + key);
         if (id && *id >= n) {
@@ -110,63 +118,156 @@ Tokenizer::Tokenizer(const gguf_context* file) {
     eos_ = special("eos_token_id", n > 2 ? 2 : -1);
     unknown_ = special("unknown_token_id", 0);
     add_bos_ = value<bool>(file, "tokenizer.ggml.add_bos_token").value_or(true) && bos_ >= 0;
+    add_eos_ = value<bool>(file, "tokenizer.ggml.add_eos_token").value_or(false) && eos_ >= 0;
     add_space_prefix_ = value<bool>(file, "tokenizer.ggml.add_space_prefix").value_or(true);
 }
 
-std::vector<Token> Tokenizer::encode(std::string_view raw, bool with_bos,
-                                     const std::atomic<bool>* cancel) const {
-    const auto cancelled = [&] { return cancel && cancel->load(std::memory_order_relaxed); };
-    std::vector<Token> out;
-    if (with_bos && add_bos_) out.push_back(bos_);
-    if (raw.empty()) return out;
-    const std::string text =
-        replace_all((add_space_prefix_ ? " " : "") + std::string(raw), " ", kSpace);
-
-    std::vector<Symbol> symbols;
-    for (size_t at = 0; at < text.size();) {
-        if (cancelled()) return {};
-        const size_t size = std::min(utf8_length(static_cast<uint8_t>(text[at])), text.size() - at);
-        const auto i = static_cast<int32_t>(symbols.size());
-        symbols.push_back({i - 1, i + 1, at, size});
-        at += size;
+// For a file that does not tell: bytes show by their names, the special tokens are known.
+void Tokenizer::guess_kinds() {
+    for (const std::string& piece : pieces_) {
+        kinds_.push_back(byte_of_piece(piece) >= 0 ? Kind::kByte : Kind::kNormal);
     }
-    symbols.back().next = -1;
+    kinds_[unknown_] = Kind::kUnknown;
+    for (const Token token : {bos_, eos_}) {
+        if (token >= 0) kinds_[token] = Kind::kControl;
+    }
+}
 
-    std::priority_queue<Bigram> queue;
-    const auto offer = [&](int32_t left, int32_t right) {
+void Tokenizer::sort_by_use(ControlNames names) {
+    std::fill(std::begin(byte_ids_), std::end(byte_ids_), -1);
+    for (Token i = 0; i < size(); ++i) {
+        const std::string& piece = pieces_[i];
+        const Kind kind = kinds_[i];
+        if (kind == Kind::kByte) {
+            if (const int byte = byte_of_piece(piece); byte >= 0) byte_ids_[byte] = i;
+            continue;
+        }
+        const bool special = kind == Kind::kControl || kind == Kind::kUnknown;
+        if (!special) ids_.emplace(piece, i);
+        if (kind != Kind::kUser && !(special && names == ControlNames::kTokens)) continue;
+        if (!piece.empty()) names_.push_back({replace_all(piece, kSpace, " "), i});
+    }
+    std::stable_sort(names_.begin(), names_.end(),
+                     [](const Name& a, const Name& b) { return a.text.size() > b.text.size(); });
+}
+
+std::vector<Tokenizer::Part> Tokenizer::cut(std::string_view text,
+                                            const std::atomic<bool>* cancel) const {
+    std::vector<Part> parts{{text, -1}};
+    for (const Name& name : names_) {
+        if (cancel && cancel->load(std::memory_order_relaxed)) break;
+        if (text.find(name.text) == std::string_view::npos) continue;
+        std::vector<Part> finer;
+        for (Part part : parts) {
+            while (part.token < 0) {
+                const size_t at = part.text.find(name.text);
+                if (at == std::string_view::npos) break;
+                if (at > 0) finer.push_back({part.text.substr(0, at), -1});
+                finer.push_back({part.text.substr(at, name.text.size()), name.token});
+                part.text.remove_prefix(at + name.text.size());
+            }
+            if (!part.text.empty()) finer.push_back(part);
+        }
+        parts = std::move(finer);
+    }
+    return parts;
+}
+
+// Merges the pieces of one stretch of text.
+class Tokenizer::Merger {
+public:
+    Merger(const Tokenizer& tokenizer, std::string text, const std::atomic<bool>* cancel)
+        : tokenizer_(tokenizer), text_(std::move(text)), cancel_(cancel) {}
+
+    // Appends the tokens; stops anywhere once it is cancelled.
+    void run(std::vector<Token>& out) {
+        for (size_t at = 0; at < text_.size() && !cancelled();) {
+            const size_t size =
+                std::min(utf8_length(static_cast<uint8_t>(text_[at])), text_.size() - at);
+            const auto i = static_cast<int32_t>(symbols_.size());
+            symbols_.push_back({i - 1, i + 1, at, size});
+            at += size;
+        }
+        if (symbols_.empty()) return;
+        symbols_.back().next = -1;
+        for (int32_t i = 1; i < static_cast<int32_t>(symbols_.size()) && !cancelled(); ++i) {
+            offer(i - 1, i);
+        }
+        while (!queue_.empty() && !cancelled()) {
+            const Bigram b = queue_.top();
+            queue_.pop();
+            merge(b);
+        }
+        for (int32_t i = 0; i >= 0 && !cancelled(); i = symbols_[i].next) {
+            append(text_.substr(symbols_[i].at, symbols_[i].size), out);
+        }
+    }
+
+private:
+    bool cancelled() const { return cancel_ && cancel_->load(std::memory_order_relaxed); }
+
+    void offer(int32_t left, int32_t right) {
         if (left < 0 || right < 0) return;
-        const size_t size = symbols[left].size + symbols[right].size;
-        const auto found = ids_.find(text.substr(symbols[left].at, size));
-        if (found != ids_.end()) queue.push({left, right, scores_[found->second], size});
-    };
-    for (int32_t i = 1; i < static_cast<int32_t>(symbols.size()); ++i) {
-        if (cancelled()) return {};
-        offer(i - 1, i);
+        const size_t size = symbols_[left].size + symbols_[right].size;
+        std::string piece = text_.substr(symbols_[left].at, size);
+        const auto found = tokenizer_.ids_.find(piece);
+        if (found == tokenizer_.ids_.end()) return;
+        queue_.push({left, right, tokenizer_.scores_[found->second], size});
+        if (tokenizer_.kinds_[found->second] == Kind::kUnused) {
+            halves_.emplace(std::move(piece), symbols_[left].size);
+        }
     }
 
-    while (!queue.empty()) {
-        if (cancelled()) return {};
-        const Bigram b = queue.top();
-        queue.pop();
-        Symbol& left = symbols[b.left];
-        Symbol& right = symbols[b.right];
-        if (left.size == 0 || right.size == 0 || left.size + right.size != b.size) continue;
+    void merge(const Bigram& b) {
+        Symbol& left = symbols_[b.left];
+        Symbol& right = symbols_[b.right];
+        if (left.size == 0 || right.size == 0 || left.size + right.size != b.size) return;
         left.size = b.size;
         left.next = right.next;
         right.size = 0;
-        if (left.next >= 0) symbols[left.next].prev = b.left;
+        if (left.next >= 0) symbols_[left.next].prev = b.left;
         offer(left.prev, b.left);
         offer(b.left, left.next);
     }
-    for (int32_t i = 0; i >= 0; i = symbols[i].next) {
-        if (cancelled()) return {};
-        const std::string piece = text.substr(symbols[i].at, symbols[i].size);
-        if (const auto found = ids_.find(piece); found != ids_.end()) {
+
+    // An unused piece is a step on the way to others; left over, it falls apart again.
+    void append(const std::string& piece, std::vector<Token>& out) const {
+        if (const auto half = halves_.find(piece); half != halves_.end()) {
+            append(piece.substr(0, half->second), out);
+            append(piece.substr(half->second), out);
+        } else if (const auto found = tokenizer_.ids_.find(piece); found != tokenizer_.ids_.end()) {
             out.push_back(found->second);
         } else {
-            append_bytes(piece, out);
+            tokenizer_.append_bytes(piece, out);
         }
     }
+
+    const Tokenizer& tokenizer_;
+    const std::string text_;
+    const std::atomic<bool>* cancel_;
+    std::vector<Symbol> symbols_;
+    std::priority_queue<Bigram> queue_;
+    std::unordered_map<std::string, size_t> halves_;  // unused pieces: bytes of their left part
+};
+
+std::vector<Token> Tokenizer::encode(std::string_view raw, bool with_ends,
+                                     const std::atomic<bool>* cancel) const {
+    std::vector<Token> out;
+    if (with_ends && add_bos_) out.push_back(bos_);
+    const std::string text = replace_all(raw, kSpace, " ");
+    bool after_token = true;  // the beginning counts as one
+    for (const Part& part : cut(text, cancel)) {
+        if (part.token >= 0) {
+            out.push_back(part.token);
+        } else if (!part.text.empty()) {
+            const std::string spaced =
+                (after_token && add_space_prefix_ ? " " : "") + std::string(part.text);
+            Merger(*this, replace_all(spaced, " ", kSpace), cancel).run(out);
+        }
+        after_token = part.token >= 0;
+    }
+    if (with_ends && add_eos_) out.push_back(eos_);
+    if (cancel && cancel->load(std::memory_order_relaxed)) return {};
     return out;
 }
 
