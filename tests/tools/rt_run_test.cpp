@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -160,8 +161,8 @@ TEST(RtRun, TokenizerErrorsNameTheFile) {
 // A run that goes on until it is interrupted.
 class LongRun {
 public:
-    explicit LongRun(std::vector<std::string> args) {
-        args.insert(args.begin(), {"rt-run", kModel});
+    explicit LongRun(std::vector<std::string> args, const std::string& model = kModel) {
+        args.insert(args.begin(), {"rt-run", model});
         std::vector<char*> words;
         for (std::string& arg : args) words.push_back(arg.data());
         words.push_back(nullptr);
@@ -217,6 +218,39 @@ TEST(RtRun, AnInterruptEndsTheGeneration) {
         EXPECT_TRUE(has(got.out, "; interrupted; ")) << got.out;
         EXPECT_EQ(got.err, "");
     }
+}
+
+// A model of its own, shortened while it is being used.
+Outcome run_while_shortened(std::vector<std::string> args, int64_t bytes) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("model.gguf");
+    std::filesystem::copy_file(kModel, path);
+    for (const char* arg : {"-p", "Once", "--temp", "2", "--top-k", "0", "--top-p", "1", "-s", "5"})
+        args.emplace_back(arg);
+    const LongRun run(args, path);
+    return run.interrupt(
+        0, [&] { return run.out().size() > 20 && truncate(path.c_str(), bytes) == 0; });
+}
+
+TEST(RtRun, AModelThatBecomesShorterEndsItInWords) {
+    for (const int64_t bytes : {0, 5000}) {
+        const Outcome got = run_while_shortened({"-c", "100000", "-n", "99000"}, bytes);
+        EXPECT_EQ(got.code, 1) << got.err;
+        EXPECT_TRUE(has(got.err, "/model.gguf' became shorter while it was in use")) << got.err;
+        EXPECT_TRUE(got.err.starts_with("rt-run: '")) << got.err;
+    }
+}
+
+TEST(RtRun, WeightsThatWereReadNeedTheFileNoMore) {
+    const Outcome got = run_while_shortened({"--no-mmap", "-c", "2000", "-n", "1000"}, 0);
+    EXPECT_EQ(got.code, 0) << got.err;
+}
+
+TEST(RtRun, WeightsThatWereReadGiveTheSameText) {
+    const Outcome mapped = rt_run({kModel, "--json", "-s", "1"}),
+                  read = rt_run({kModel, "--json", "-s", "1", "--no-mmap"});
+    EXPECT_EQ(read.code, 0) << read.err;
+    EXPECT_EQ(nlohmann::json::parse(read.out)["text"], nlohmann::json::parse(mapped.out)["text"]);
 }
 
 // How far it came shows that it did not first finish what it was at; times would not.

@@ -5,6 +5,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "tools/cli/files.h"
+
 namespace tenon::cli {
 namespace {
 
@@ -22,6 +24,7 @@ std::vector<std::string> long_names(const po::options_description& options) {
 
 int run_tool(const char* name, const std::function<int()>& body) {
     fill_closed_descriptors();
+    explain_lost_files(name);
     int code = kFailed;
     try {
         code = body();

@@ -25,7 +25,8 @@ namespace po = boost::program_options;
 // ---- the frame of a tool ----------------------------------------------------------------------
 
 // Runs `body`, turns what it throws into "name: text" on stderr, and flushes `stdout`; returns the
-// exit code (kFailed when stdout cannot take the output). After kUsage it points to --help.
+// exit code (kFailed when stdout cannot take the output). After kUsage it points to --help. A
+// mapped file that becomes shorter meanwhile ends it in words, too (files.h).
 int run_tool(const char* name, const std::function<int()>& body);
 
 // ---- options ----------------------------------------------------------------------------------

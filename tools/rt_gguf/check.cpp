@@ -19,37 +19,37 @@ struct Findings {
     uint64_t checked_bytes = 0;
 };
 
-// The first row of a bad piece that does not validate by itself, relative to the piece.
-size_t first_bad_row(ggml_type type, const std::vector<char>& piece, size_t size,
-                     size_t row_bytes) {
-    for (size_t row = 0; row * row_bytes < size; ++row) {
-        if (!ggml_validate_row_data(type, piece.data() + row * row_bytes, row_bytes)) return row;
+// The first block of a bad piece that does not validate by itself, relative to the piece.
+size_t first_bad_block(ggml_type type, const std::vector<char>& piece, size_t size) {
+    const size_t block = ggml_type_size(type);
+    for (size_t i = 0; i * block < size; ++i) {
+        if (!ggml_validate_row_data(type, piece.data() + i * block, block)) return i;
     }
     return 0;
 }
 
-void check_data(ModelFile& file, const Tensor& tensor, std::vector<char>& piece, Findings& found,
-                cli::Progress& progress) {
+void check_data(const ModelFile& file, const Tensor& tensor, std::vector<char>& piece,
+                Findings& found, cli::Progress& progress) {
     const std::string subject = "tensor '" + tensor.name + "': ";
     if (const std::string text = file.missing(tensor); !text.empty()) {
         found.errors.push_back(subject + text);
         return;
     }
-    const size_t row_bytes = tensor.row_bytes();
-    if (tensor.size == 0) return;
-    const uint64_t step = std::max<uint64_t>(1, kPiece / row_bytes) * row_bytes;
+    const size_t block = ggml_type_size(tensor.type);
+    const uint64_t step = kPiece / block * block;
     for (uint64_t at = 0; at < tensor.size; at += step) {
         const auto size = static_cast<size_t>(std::min(step, tensor.size - at));
         piece.resize(std::max(piece.size(), size));
         file.read(tensor, at, piece.data(), size);
         progress.update(found.checked_bytes + at, tensor.name);
         if (ggml_validate_row_data(tensor.type, piece.data(), size)) continue;
-        const size_t row = first_bad_row(tensor.type, piece, size, row_bytes);
+        const uint64_t bad = at / block + first_bad_block(tensor.type, piece, size);
+        const auto per_row =
+            static_cast<uint64_t>(tensor.row_elements() / ggml_blck_size(tensor.type));
         found.errors.push_back(
             subject + cli::format("row %" PRIu64 " of %" PRId64
                                   " holds a value that is infinite, not a number, or not %s",
-                                  at / row_bytes + row, tensor.rows(),
-                                  ggml_type_name(tensor.type)));
+                                  bad / per_row, tensor.rows(), ggml_type_name(tensor.type)));
         break;
     }
     found.checked_bytes += tensor.size;
@@ -137,7 +137,7 @@ int check(const Words& words) {
                                         words, options, {"FILE"});
     if (parsed.help) return cli::kAnswered;
 
-    ModelFile file(parsed.files[0]);
+    const ModelFile file(parsed.files[0]);
     Findings found;
     check_metadata(file, found);
     uint64_t total = 0;

@@ -12,7 +12,7 @@
 namespace tenon::rt_gguf {
 namespace {
 
-constexpr int64_t kElements = 1 << 21;  // per piece
+constexpr int64_t kElements = 1 << 21;  // per piece: whole blocks of every type
 
 struct Sums {
     double square_error = 0, square_a = 0, square_b = 0, product = 0, max_error = 0;
@@ -65,29 +65,30 @@ std::string why_not(const Tensor& a, const Tensor* b) {
     return {};
 }
 
-Sums compare_data(ModelFile& file_a, const Tensor& a, ModelFile& file_b, const Tensor& b) {
+Sums compare_data(const ModelFile& file_a, const Tensor& a, const ModelFile& file_b,
+                  const Tensor& b) {
+    file_a.expect_complete(a);  // before there is memory for what a file only claims to hold
+    file_b.expect_complete(b);
     Sums sums;
-    const int64_t n = a.row_elements(), n_rows = n > 0 ? a.rows() : 0;
-    const int64_t step = std::max<int64_t>(1, n > 0 ? kElements / n : 1);
     std::vector<char> bytes;
     std::vector<double> values_a, values_b;
-    const auto load = [&](ModelFile& file, const Tensor& t, int64_t row, int64_t rows,
+    const auto load = [&](const ModelFile& file, const Tensor& t, int64_t at, int64_t n,
                           std::vector<double>& out) {
-        bytes.resize(static_cast<size_t>(rows) * t.row_bytes());
-        file.read(t, static_cast<uint64_t>(row) * t.row_bytes(), bytes.data(), bytes.size());
-        out.resize(static_cast<size_t>(rows * n));
-        convert(t.type, bytes.data(), rows * n, out.data());
+        bytes.resize(ggml_row_size(t.type, n));
+        file.read(t, ggml_row_size(t.type, at), bytes.data(), bytes.size());
+        out.resize(static_cast<size_t>(n));
+        convert(t.type, bytes.data(), n, out.data());
     };
-    for (int64_t row = 0; row < n_rows; row += step) {
-        const int64_t rows = std::min(step, n_rows - row);
-        load(file_a, a, row, rows, values_a);
-        load(file_b, b, row, rows, values_b);
+    for (int64_t at = 0; at < a.elements(); at += kElements) {
+        const int64_t n = std::min(kElements, a.elements() - at);
+        load(file_a, a, at, n, values_a);
+        load(file_b, b, at, n, values_b);
         for (size_t i = 0; i < values_a.size(); ++i) sums.add(values_a[i], values_b[i]);
     }
     return sums;
 }
 
-std::vector<Row> compare_files(ModelFile& file_a, ModelFile& file_b) {
+std::vector<Row> compare_files(const ModelFile& file_a, const ModelFile& file_b) {
     std::vector<Row> rows;
     cli::Progress progress("comparing", file_a.tensors().size());
     for (const Tensor& a : file_a.tensors()) {
@@ -173,7 +174,7 @@ int compare(const Words& words) {
                       "code 1 when tensors are missing or have other shapes.",
                       words, options, {"A", "B"});
     if (parsed.help) return cli::kAnswered;
-    ModelFile file_a(parsed.files[0]), file_b(parsed.files[1]);
+    const ModelFile file_a(parsed.files[0]), file_b(parsed.files[1]);
     const std::vector<Row> rows = compare_files(file_a, file_b);
     Sums total;
     bool complete = true;

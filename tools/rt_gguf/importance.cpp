@@ -12,15 +12,12 @@
 namespace tenon::rt_gguf {
 namespace {
 
-std::vector<float> read_floats(ModelFile& file, const Tensor& tensor) {
+std::vector<float> read_floats(const ModelFile& file, const Tensor& tensor) {
     if (tensor.type != GGML_TYPE_F32) {
         throw cli::stop(cli::kFailed, "'%s': tensor '%s' is %s, importance is f32",
                         file.path().c_str(), tensor.name.c_str(), ggml_type_name(tensor.type));
     }
-    if (const std::string text = file.missing(tensor); !text.empty()) {
-        throw cli::stop(cli::kFailed, "'%s': tensor '%s': %s", file.path().c_str(),
-                        tensor.name.c_str(), text.c_str());
-    }
+    file.expect_complete(tensor);
     std::vector<float> values(static_cast<size_t>(tensor.elements()));
     if (!values.empty()) file.read(tensor, 0, values.data(), tensor.size);
     for (size_t i = 0; i < values.size(); ++i) {
@@ -45,7 +42,8 @@ bool takes_importance(ggml_type type) {
 // Sums of squares over the calls they were summed over, one count per matrix. A matrix that was
 // never used says nothing: all its columns count the same. Zeros stay: quantizers take them for
 // missing.
-Importance::Columns Importance::read(ModelFile& file, const Tensor& sums, const Tensor& counts) {
+Importance::Columns Importance::read(const ModelFile& file, const Tensor& sums,
+                                     const Tensor& counts) {
     std::vector<float> values = read_floats(file, sums);
     const std::vector<float> calls = read_floats(file, counts);
     const size_t n_columns = calls.empty() ? 0 : values.size() / calls.size();
@@ -76,7 +74,7 @@ Importance::Columns Importance::read(ModelFile& file, const Tensor& sums, const 
 
 Importance::Importance(const std::string& path) : path_(path) {
     static const std::string kSums = ".in_sum2", kCounts = ".counts";
-    ModelFile file(path);
+    const ModelFile file(path);
     const gguf_context* ctx = file.gguf();
     const int64_t type = gguf_find_key(ctx, "general.type");
     const bool is_string = type >= 0 && gguf_get_kv_type(ctx, type) == GGUF_TYPE_STRING;

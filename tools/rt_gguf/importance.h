@@ -35,7 +35,7 @@ private:
         std::vector<size_t> silent;  // matrices without statistics
         size_t n_zero;               // columns of other matrices
     };
-    static Columns read(ModelFile& file, const Tensor& sums, const Tensor& counts);
+    static Columns read(const ModelFile& file, const Tensor& sums, const Tensor& counts);
 
     std::map<std::string, Columns> columns_;
 };

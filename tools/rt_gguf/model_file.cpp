@@ -6,7 +6,6 @@
 #include <cinttypes>
 #include <cstring>
 
-#include "tenon/tenon.h"
 #include "tools/cli/cli.h"
 
 namespace tenon::rt_gguf {
@@ -98,49 +97,42 @@ std::string number_text(gguf_type type, const void* data, size_t i) {
 
 }  // namespace
 
-ModelFile::ModelFile(const std::string& path) : path_(path) {
-    tenon_clear_error();
-    ggml_context* headers = nullptr;
-    gguf_.reset(gguf_init_from_file(path.c_str(), {/*no_alloc=*/true, &headers}));
-    headers_.reset(headers);
-    if (!gguf_) throw cli::stop(cli::kFailed, "%s", tenon_last_error());
-    in_.open(path, std::ios::binary);
-    in_.seekg(0, std::ios::end);
-    if (!in_) throw cli::stop(cli::kFailed, "cannot read '%s'", path.c_str());
-    file_bytes_ = static_cast<uint64_t>(in_.tellg());
-
+ModelFile::ModelFile(const std::string& path) : file_(path), metadata_(cli::read_metadata(file_)) {
+    ggml_context* headers = metadata_.tensors.get();
     const ggml_tensor* header = ggml_get_first_tensor(headers);
     for (int64_t i = 0; header; ++i) {
-        tensors_.push_back({header->name, header->type, header,
-                            gguf_get_tensor_offset(gguf_.get(), i),
-                            gguf_get_tensor_size(gguf_.get(), i)});
+        tensors_.push_back({header->name, header->type, header, gguf_get_tensor_offset(gguf(), i),
+                            gguf_get_tensor_size(gguf(), i)});
         header = ggml_get_next_tensor(headers, const_cast<ggml_tensor*>(header));
     }
 }
 
 const Tensor* ModelFile::find(const std::string& name) const {
-    const int64_t id = gguf_find_tensor(gguf_.get(), name.c_str());
+    const int64_t id = gguf_find_tensor(gguf(), name.c_str());
     return id < 0 ? nullptr : &tensors_[static_cast<size_t>(id)];
 }
 
 std::string ModelFile::missing(const Tensor& tensor) const {
     const uint64_t end = data_offset() + tensor.offset + tensor.size;
-    if (end <= file_bytes_) return {};
-    return cli::format("data ends at %" PRIu64 ", file has %" PRIu64 " bytes", end, file_bytes_);
+    if (end <= file_bytes()) return {};
+    return cli::format("data ends at %" PRIu64 ", file has %" PRIu64 " bytes", end, file_bytes());
 }
 
-void ModelFile::read(const Tensor& tensor, uint64_t from, void* out, size_t size) {
-    if (const std::string text = missing(tensor); !text.empty()) {
-        throw cli::stop(cli::kFailed, "'%s': tensor '%s': %s", path_.c_str(), tensor.name.c_str(),
-                        text.c_str());
-    }
+void ModelFile::expect_complete(const Tensor& tensor) const {
+    const std::string text = missing(tensor);
+    if (text.empty()) return;
+    throw cli::stop(cli::kFailed, "'%s': tensor '%s': %s", path().c_str(), tensor.name.c_str(),
+                    text.c_str());
+}
+
+void ModelFile::read(const Tensor& tensor, uint64_t from, void* out, size_t size) const {
+    expect_complete(tensor);
     const uint64_t at = data_offset() + tensor.offset + from;
-    in_.seekg(static_cast<std::streamoff>(at));
-    in_.read(static_cast<char*>(out), static_cast<std::streamsize>(size));
-    if (!in_) {
-        throw cli::stop(cli::kFailed, "'%s': tensor '%s': %zu bytes at %" PRIu64 " cannot be read",
-                        path_.c_str(), tensor.name.c_str(), size, at);
-    }
+    const size_t got = file_.read(at, out, size);
+    if (got == size) return;
+    throw cli::stop(cli::kFailed,
+                    "'%s': tensor '%s': %zu bytes at %" PRIu64 ", only %zu could be read",
+                    path().c_str(), tensor.name.c_str(), size, at, got);
 }
 
 std::string shape_text(const Tensor& tensor) {

@@ -3,22 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gguf.h"
+#include "tools/cli/files.h"
 
 namespace tenon::rt_gguf {
 
-struct GgufFree {
-    void operator()(gguf_context* ctx) const { gguf_free(ctx); }
-};
-struct GgmlFree {
-    void operator()(ggml_context* ctx) const { ggml_free(ctx); }
-};
-using Gguf = std::unique_ptr<gguf_context, GgufFree>;
+using Gguf = std::unique_ptr<gguf_context, cli::GgufFree>;
 
 struct Tensor {
     std::string name;
@@ -38,26 +32,25 @@ public:
     // Throws cli::Stop when the file cannot be opened or its metadata is bad.
     explicit ModelFile(const std::string& path);
 
-    const std::string& path() const { return path_; }
-    const gguf_context* gguf() const { return gguf_.get(); }
+    const std::string& path() const { return file_.path(); }
+    const gguf_context* gguf() const { return metadata_.gguf.get(); }
     const std::vector<Tensor>& tensors() const { return tensors_; }
     const Tensor* find(const std::string& name) const;  // NULL when absent
-    uint64_t file_bytes() const { return file_bytes_; }
-    uint64_t data_offset() const { return gguf_get_data_offset(gguf_.get()); }
+    uint64_t file_bytes() const { return file_.size(); }
+    uint64_t data_offset() const { return gguf_get_data_offset(gguf()); }
 
     // Bytes of a tensor, from byte `from` of it. Throws when the file ends before.
-    void read(const Tensor& tensor, uint64_t from, void* out, size_t size);
+    void read(const Tensor& tensor, uint64_t from, void* out, size_t size) const;
+    // Throws when data of the tensor is missing.
+    void expect_complete(const Tensor& tensor) const;
 
     // "" when the data of the tensor lies inside the file, else what is wrong with both numbers.
     std::string missing(const Tensor& tensor) const;
 
 private:
-    std::string path_;
-    std::unique_ptr<ggml_context, GgmlFree> headers_;
-    Gguf gguf_;
+    cli::InputFile file_;
+    cli::Metadata metadata_;
     std::vector<Tensor> tensors_;
-    std::ifstream in_;
-    uint64_t file_bytes_ = 0;
 };
 
 // "64 x 512", trailing ones dropped.

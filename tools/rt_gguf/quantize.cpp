@@ -16,7 +16,9 @@
 namespace tenon::rt_gguf {
 namespace {
 
-constexpr int64_t kSlabElements = 8 << 20;    // read, converted and written at a time
+constexpr int64_t kSlabElements = 8 << 20;  // read, converted and written at a time
+constexpr uint64_t kCopiedBytes = 32
+                                  << 20;  // read and written at a time, where nothing is converted
 constexpr int64_t kChunkElements = 64 << 10;  // one thread's share of a slab
 
 // ---- options ----------------------------------------------------------------------------------
@@ -168,7 +170,7 @@ private:
 
 class Writer {
 public:
-    Writer(ModelFile& in, const std::string& out, int n_threads)
+    Writer(const ModelFile& in, const std::string& out, int n_threads)
         : in_(in), out_(out), n_threads_(n_threads) {}
 
     void run(const std::vector<Step>& plan, const gguf_context* meta) {
@@ -194,6 +196,7 @@ private:
     void write_tensor(const Step& step, cli::Progress& progress, uint64_t done) {
         const Tensor& tensor = *step.tensor;
         if (tensor.size == 0) return;
+        if (step.copied()) return copy_tensor(tensor, progress, done);
         const int64_t n = tensor.row_elements(), n_rows = tensor.rows();
         const int64_t slab = std::max<int64_t>(1, kSlabElements / n);
         const size_t in_bytes = tensor.row_bytes(), out_bytes = ggml_row_size(step.type, n);
@@ -204,17 +207,22 @@ private:
             source_.resize(static_cast<size_t>(rows) * in_bytes);
             in_.read(tensor, at, source_.data(), source_.size());
             progress.update(done + at, tensor.name);
-            if (step.copied()) {
-                out_.write(source_.data(), source_.size());
-                continue;
-            }
             result_.resize(static_cast<size_t>(rows) * out_bytes);
             converter.run(source_.data(), result_.data(), row, rows);
             out_.write(result_.data(), result_.size());
         }
     }
 
-    ModelFile& in_;
+    void copy_tensor(const Tensor& tensor, cli::Progress& progress, uint64_t done) {
+        for (uint64_t at = 0; at < tensor.size; at += source_.size()) {
+            source_.resize(std::min(kCopiedBytes, tensor.size - at));
+            in_.read(tensor, at, source_.data(), source_.size());
+            progress.update(done + at, tensor.name);
+            out_.write(source_.data(), source_.size());
+        }
+    }
+
+    const ModelFile& in_;
     OutputFile out_;
     int n_threads_;
     std::vector<char> source_, result_;
@@ -342,13 +350,8 @@ int quantize(const Words& words) {
                               : static_cast<int>(tenon_usable_cpus());
 
     const auto start = std::chrono::steady_clock::now();
-    ModelFile in(parsed.files[0]);
-    for (const Tensor& tensor : in.tensors()) {  // before any work is done
-        if (const std::string missing = in.missing(tensor); !missing.empty()) {
-            throw cli::stop(cli::kFailed, "'%s': tensor '%s': %s", in.path().c_str(),
-                            tensor.name.c_str(), missing.c_str());
-        }
-    }
+    const ModelFile in(parsed.files[0]);
+    for (const Tensor& tensor : in.tensors()) in.expect_complete(tensor);  // before any work
     std::unique_ptr<Importance> importance;
     if (given.count("imatrix")) importance = std::make_unique<Importance>(text("imatrix"));
     wishes.importance = importance.get();

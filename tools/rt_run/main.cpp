@@ -2,14 +2,13 @@
 
 #include <atomic>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "ggml-backend.h"
 #include "tenon/tenon.h"
 #include "tools/cli/cli.h"
+#include "tools/cli/files.h"
 #include "tools/rt_run/generate.h"
 #include "tools/rt_run/report.h"
 
@@ -49,7 +48,7 @@ struct Options {
     int64_t n_predict = 128;
     SessionOptions session;
     SamplerOptions sampler;
-    bool explain = false, json = false, no_echo = false, parse_special = false;
+    bool explain = false, json = false, no_echo = false, parse_special = false, no_mmap = false;
 };
 
 po::options_description describe() {
@@ -63,6 +62,7 @@ po::options_description describe() {
         ("place", po::value<std::vector<std::string>>()->composing(),
          "GLOB=DEVICE: tensors whose name matches live on that device; repeatable, the last match wins")
         ("threads,t", po::value<std::string>(), "host threads; default: the library's")
+        ("no-mmap", "read the weights into memory instead of mapping the file")
         ("ctx-size,c", po::value<std::string>(), "tokens of context; default: the model's")
         ("batch,b", po::value<std::string>()->default_value("512"), "prompt tokens evaluated at once")
         ("cache-type", po::value<std::string>()->default_value("f32"), "type of the KV cache: f32, f16, bf16")
@@ -121,6 +121,7 @@ Options read_options(const po::variables_map& given) {
     o.explain = given.count("explain");
     o.json = given.count("json");
     o.no_echo = given.count("no-echo");
+    o.no_mmap = given.count("no-mmap");
     o.parse_special = given.count("parse-special");
     return o;
 }
@@ -155,18 +156,9 @@ std::vector<PlacementRule> read_places(const std::vector<std::string>& places) {
     return rules;
 }
 
-std::string read_text(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw cli::stop(cli::kFailed, "cannot read '%s'", path.c_str());
-    try {
-        return {std::istreambuf_iterator<char>(file), {}};
-    } catch (const std::ios_base::failure&) {  // a directory opens, but cannot be read
-        throw cli::stop(cli::kFailed, "cannot read '%s': it is no readable file", path.c_str());
-    }
-}
-
 int run_eval(const Options& o, std::FILE* out, Session& session, const Tokenizer& tokenizer) {
-    const std::string text = read_text(o.eval_file);
+    constexpr uint64_t kMostText = 64 << 20;  // bytes; days of evaluation
+    const std::string text = cli::read_text_file(o.eval_file, kMostText);
     catch_interrupts();
     cli::Progress progress("evaluating", 1);
     const int64_t window = std::min<int64_t>(128, session.n_ctx());
@@ -245,7 +237,8 @@ int run(int argc, char** argv) {
     ggml_log_set(on_log, nullptr);
 
     ggml_backend_dev_t main = main_device(o.device);
-    const Model model(o.model, main, read_places(o.places));
+    const Model model(o.model, main, read_places(o.places),
+                      o.no_mmap ? Weights::kRead : Weights::kMapped);
     const Tokenizer tokenizer = read_tokenizer(o, model);
     if (tokenizer.size() != model.params().n_vocab) {
         throw cli::stop(cli::kFailed,

@@ -50,26 +50,20 @@ ggml_backend_dev_t cpu_device() {
 }
 
 Model::Model(const std::string& path, ggml_backend_dev_t main,
-             const std::vector<PlacementRule>& rules)
-    : path_(path) {
-    ggml_context* ctx = nullptr;
-    file_.reset(gguf_init_from_file(path.c_str(), {/*no_alloc=*/true, &ctx}));
-    if (!file_) throw stop(kFailed, "%s", tenon_last_error());  // the text names the file
-    tensors_.reset(ctx);
+             const std::vector<PlacementRule>& rules, Weights weights)
+    : source_(path), metadata_(tenon::cli::read_metadata(source_)) {
     try {
         read_params();
         find_tensors();
-        const boost::interprocess::file_mapping mapped(path.c_str(),
-                                                       boost::interprocess::read_only);
-        mapping_ = boost::interprocess::mapped_region(mapped, boost::interprocess::read_only);
     } catch (const std::exception& e) {
         throw stop(kFailed, "%s: %s", path.c_str(), e.what());
     }
+    if (weights == Weights::kMapped) mapping_ = tenon::cli::MappedFile(source_);
     place_weights(main, rules);
 }
 
 void Model::read_params() {
-    const gguf_context* file = file_.get();
+    const gguf_context* file = this->file();
     const auto architecture = required<std::string>(file, "general.architecture");
     if (architecture != "llama") {
         throw std::runtime_error("architecture '" + architecture +
@@ -136,7 +130,7 @@ void Model::read_params() {
 
 ggml_tensor* Model::find(const std::string& name, std::vector<int64_t> shape,
                          bool required_tensor) {
-    ggml_tensor* t = ggml_get_tensor(tensors_.get(), name.c_str());
+    ggml_tensor* t = ggml_get_tensor(tensors(), name.c_str());
     if (!t) {
         if (required_tensor) throw std::runtime_error("tensor '" + name + "' is missing");
         return nullptr;
@@ -154,7 +148,7 @@ ggml_tensor* Model::find(const std::string& name, std::vector<int64_t> shape,
 
 void Model::find_tensors() {
     LlamaParams& p = params_;
-    const ggml_tensor* embd = ggml_get_tensor(tensors_.get(), "token_embd.weight");
+    const ggml_tensor* embd = ggml_get_tensor(tensors(), "token_embd.weight");
     p.n_vocab = embd ? embd->ne[1] : 0;
     token_embd_ = find("token_embd.weight", {p.n_embd, p.n_vocab});
     output_norm_ = find("output_norm.weight", {p.n_embd});
@@ -180,8 +174,8 @@ void Model::find_tensors() {
         });
     }
     // A tensor we do not know would be left out of the computation: better to say so.
-    for (ggml_tensor* t = ggml_get_first_tensor(tensors_.get()); t;
-         t = ggml_get_next_tensor(tensors_.get(), t)) {
+    for (ggml_tensor* t = ggml_get_first_tensor(tensors()); t;
+         t = ggml_get_next_tensor(tensors(), t)) {
         if (!used_.count(t->name)) {
             throw std::runtime_error(
                 std::string("tensor '") + t->name +
@@ -199,7 +193,7 @@ ggml_backend_dev_t Model::choose_device(const ggml_tensor& weight, ggml_backend_
     ggml_backend_dev_t cpu = cpu_device();
     if (can_use(cpu, weight)) return cpu;
     throw stop(kFailed, "%s: tensor '%s' has type %s, which no device here computes with",
-               path_.c_str(), weight.name, ggml_type_name(weight.type));
+               source_.path().c_str(), weight.name, ggml_type_name(weight.type));
 }
 
 void Model::place_weights(ggml_backend_dev_t main, const std::vector<PlacementRule>& rules) {
@@ -215,8 +209,8 @@ void Model::place_weights(ggml_backend_dev_t main, const std::vector<PlacementRu
             placed_devices_.push_back(rule.device);
     }
     std::vector<std::pair<ggml_backend_dev_t, std::vector<ggml_tensor*>>> by_device;
-    for (ggml_tensor* t = ggml_get_first_tensor(tensors_.get()); t;
-         t = ggml_get_next_tensor(tensors_.get(), t)) {
+    for (ggml_tensor* t = ggml_get_first_tensor(tensors()); t;
+         t = ggml_get_next_tensor(tensors(), t)) {
         ggml_backend_dev_t device = choose_device(*t, main, rules);
         auto group = std::find_if(by_device.begin(), by_device.end(),
                                   [&](auto& g) { return g.first == device; });
@@ -226,7 +220,7 @@ void Model::place_weights(ggml_backend_dev_t main, const std::vector<PlacementRu
     for (auto& [device, weights] : by_device) {
         ggml_backend_dev_props props;
         ggml_backend_dev_get_props(device, &props);
-        if (props.caps.buffer_from_host_ptr && props.caps.mmap_support) {
+        if (mapping_.data() && props.caps.buffer_from_host_ptr && props.caps.mmap_support) {
             use_in_place(device, weights);
         } else {
             upload(ggml_backend_dev_buffer_type(device), weights);
@@ -237,15 +231,16 @@ void Model::place_weights(ggml_backend_dev_t main, const std::vector<PlacementRu
     }
 }
 
-char* Model::file_data(const ggml_tensor* weight) const {
-    const int64_t id = gguf_find_tensor(file_.get(), weight->name);
-    const size_t offset =
-        gguf_get_data_offset(file_.get()) + gguf_get_tensor_offset(file_.get(), id);
-    if (offset > mapping_.get_size() || ggml_nbytes(weight) > mapping_.get_size() - offset) {
-        throw stop(kFailed, "%s: tensor '%s' ends at %zu, the file has %zu bytes", path_.c_str(),
-                   weight->name, offset + ggml_nbytes(weight), mapping_.get_size());
+// Throws when the file ends before the data does.
+size_t Model::offset_in_file(const ggml_tensor* weight) const {
+    const int64_t id = gguf_find_tensor(file(), weight->name);
+    const size_t offset = gguf_get_data_offset(file()) + gguf_get_tensor_offset(file(), id);
+    if (offset > source_.size() || ggml_nbytes(weight) > source_.size() - offset) {
+        throw stop(kFailed, "%s: tensor '%s' ends at %zu, the file has %zu bytes",
+                   source_.path().c_str(), weight->name, offset + ggml_nbytes(weight),
+                   static_cast<size_t>(source_.size()));
     }
-    return static_cast<char*>(mapping_.get_address()) + offset;
+    return offset;
 }
 
 void Model::use_in_place(ggml_backend_dev_t device, const std::vector<ggml_tensor*>& weights) {
@@ -253,27 +248,46 @@ void Model::use_in_place(ggml_backend_dev_t device, const std::vector<ggml_tenso
     const auto alignment = ggml_backend_buft_get_alignment(ggml_backend_dev_buffer_type(device));
     size_t largest = 0;
     for (const ggml_tensor* t : weights) {
-        if (reinterpret_cast<uintptr_t>(file_data(t)) % alignment != 0) {
+        if (reinterpret_cast<uintptr_t>(mapping_.data() + offset_in_file(t)) % alignment != 0) {
             return upload(ggml_backend_dev_buffer_type(device), weights);
         }
         largest = std::max(largest, ggml_nbytes(t));
     }
-    ggml_backend_buffer_ptr buffer(ggml_backend_dev_buffer_from_host_ptr(
-        device, mapping_.get_address(), mapping_.get_size(), largest));
+    ggml_backend_buffer_ptr buffer(
+        ggml_backend_dev_buffer_from_host_ptr(device, mapping_.data(), mapping_.size(), largest));
     if (!buffer) return upload(ggml_backend_dev_buffer_type(device), weights);
     for (ggml_tensor* t : weights) {
-        if (ggml_backend_tensor_alloc(buffer.get(), t, file_data(t)) != GGML_STATUS_SUCCESS) {
-            throw stop(kFailed, "%s: %s", path_.c_str(), tenon_last_error());
+        if (ggml_backend_tensor_alloc(buffer.get(), t, mapping_.data() + offset_in_file(t)) !=
+            GGML_STATUS_SUCCESS) {
+            throw stop(kFailed, "%s: %s", source_.path().c_str(), tenon_last_error());
         }
     }
     buffers_.push_back(std::move(buffer));
 }
 
+// From the file to where the weight lives: at once, since a device may store it in another order.
+void Model::fill(ggml_tensor* weight) const {
+    const size_t offset = offset_in_file(weight), size = ggml_nbytes(weight);
+    if (mapping_.data()) {
+        return ggml_backend_tensor_set(weight, mapping_.data() + offset, 0, size);
+    }
+    const bool in_place = ggml_backend_buffer_is_host(weight->buffer);
+    std::vector<char> copy(in_place ? 0 : size);
+    void* bytes = in_place ? weight->data : copy.data();
+    if (const size_t got = source_.read(offset, bytes, size); got != size) {
+        throw stop(kFailed, "%s: tensor '%s': %zu bytes at %zu, only %zu could be read",
+                   source_.path().c_str(), weight->name, size, offset, got);
+    }
+    if (!in_place) ggml_backend_tensor_set(weight, bytes, 0, size);
+}
+
 void Model::upload(ggml_backend_buffer_type_t buft, const std::vector<ggml_tensor*>& weights) {
     const size_t alignment = ggml_backend_buft_get_alignment(buft);
     size_t total = alignment;
-    for (const ggml_tensor* t : weights)
+    for (const ggml_tensor* t : weights) {
+        offset_in_file(t);  // before there is memory for what the file only claims to hold
         total += GGML_PAD(ggml_backend_buft_get_alloc_size(buft, t), alignment);
+    }
     ggml_backend_buffer_ptr buffer(ggml_backend_buft_alloc_buffer(buft, total));
     if (!buffer) {
         throw stop(kFailed, "%zu bytes for weights on %s: %s", total, ggml_backend_buft_name(buft),
@@ -285,7 +299,7 @@ void Model::upload(ggml_backend_buffer_type_t buft, const std::vector<ggml_tenso
             throw stop(kFailed, "tensor '%s' on %s: %s", t->name, ggml_backend_buft_name(buft),
                        tenon_last_error());
         }
-        ggml_backend_tensor_set(t, file_data(t), 0, ggml_nbytes(t));
+        fill(t);
     }
     buffers_.push_back(std::move(buffer));
 }

@@ -1,15 +1,15 @@
 // A llama-architecture model from a GGUF file: its parameters, and its weights on the devices that
-// are to hold them. The file is mapped; weights are used in place where a device can.
+// are to hold them. The file is mapped and weights are used in place where a device can, unless
+// they are to be read into memory of the device.
 #pragma once
 
-#include <boost/interprocess/file_mapping.hpp>
-#include <boost/interprocess/mapped_region.hpp>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "ggml-cpp.h"
+#include "tools/cli/files.h"
 
 namespace rt_run {
 
@@ -33,21 +33,25 @@ struct PlacementRule {
     ggml_backend_dev_t device;
 };
 
+enum class Weights { kMapped, kRead };
+
 class Model {
 public:
     // `main` holds every weight it can use, the CPU the rest; `rules` come before both. Throws a
     // Stop naming what is missing or wrong: architecture, key, tensor, type, shape, memory.
-    Model(const std::string& path, ggml_backend_dev_t main,
-          const std::vector<PlacementRule>& rules);
+    Model(const std::string& path, ggml_backend_dev_t main, const std::vector<PlacementRule>& rules,
+          Weights weights = Weights::kMapped);
 
-    const gguf_context* file() const { return file_.get(); }
+    const gguf_context* file() const { return metadata_.gguf.get(); }
     const LlamaParams& params() const { return params_; }
     const std::vector<Layer>& layers() const { return layers_; }
     ggml_tensor* token_embd() const { return token_embd_; }
     ggml_tensor* output_norm() const { return output_norm_; }
     ggml_tensor* output() const { return output_; }  // token_embd when the file has none
     ggml_tensor* rope_factors() const { return rope_factors_; }  // NULL when the file has none
-    ggml_context* tensors() const { return tensors_.get(); }     // all weights, each in a buffer
+    ggml_context* tensors() const {
+        return metadata_.tensors.get();
+    }  // all weights, each in a buffer
     const std::vector<ggml_backend_buffer_ptr>& buffers() const { return buffers_; }
     // Devices that hold weights by a rule, in the order of the rules, without doubles.
     const std::vector<ggml_backend_dev_t>& placed_devices() const { return placed_devices_; }
@@ -61,12 +65,12 @@ private:
     void place_weights(ggml_backend_dev_t main, const std::vector<PlacementRule>& rules);
     void use_in_place(ggml_backend_dev_t device, const std::vector<ggml_tensor*>& weights);
     void upload(ggml_backend_buffer_type_t buft, const std::vector<ggml_tensor*>& weights);
-    char* file_data(const ggml_tensor* weight) const;
+    void fill(ggml_tensor* weight) const;
+    size_t offset_in_file(const ggml_tensor* weight) const;
 
-    std::string path_;
-    gguf_context_ptr file_;
-    ggml_context_ptr tensors_;
-    boost::interprocess::mapped_region mapping_;
+    tenon::cli::InputFile source_;
+    tenon::cli::Metadata metadata_;
+    tenon::cli::MappedFile mapping_;                // of nothing when weights are read
     std::vector<ggml_backend_buffer_ptr> buffers_;  // freed before the mapping they may wrap
     LlamaParams params_;
     std::vector<Layer> layers_;
