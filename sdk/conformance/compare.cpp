@@ -116,11 +116,20 @@ Comparison compare_exactly(const std::vector<double>& want, const std::vector<do
     return {true, 0, ""};
 }
 
+double slack_of(const std::vector<double>& values, bool computed, double limit) {
+    if (!computed || values.empty()) return 0;
+    double power = 0;
+    for (const double v : values) {
+        if (std::isfinite(v) && !infinite(v)) power += v * v;
+    }
+    return 2 * std::sqrt(limit * power / static_cast<double>(values.size()));
+}
+
 Comparison compare_selections(const ggml_tensor& indices, const std::vector<double>& want,
                               const std::vector<double>& got, const ggml_tensor& keys,
-                              const std::vector<double>& key_values) {
+                              const std::vector<double>& key_values, double slack) {
     if (want.size() != got.size()) return {false, 0, "different number of elements"};
-    const int64_t k = indices.ne[0], n = keys.ne[0];
+    const int64_t k = indices.op == GGML_OP_ARGMAX ? 1 : indices.ne[0], n = keys.ne[0];
     if (k * static_cast<int64_t>(key_values.size()) != n * static_cast<int64_t>(want.size())) {
         return {false, 0, "indices and keys have a different number of rows"};
     }
@@ -142,11 +151,29 @@ Comparison compare_selections(const ggml_tensor& indices, const std::vector<doub
             std::sort(selected.begin(), selected.end());
         }
         for (int64_t i = 0; i < k; ++i) {
-            if (wanted[i] != selected[i])
-                return {false, 1, at(row * k + i, wanted[i], selected[i])};
+            const bool same =
+                wanted[i] == selected[i] || std::fabs(wanted[i] - selected[i]) <= slack;
+            if (!same) return {false, 1, at(row * k + i, wanted[i], selected[i])};
         }
     }
     return {true, 0, ""};
+}
+
+Comparison compare_quantized(const std::vector<double>& want, const std::vector<double>& got,
+                             const std::vector<double>& source, double slack, double limit) {
+    if (want.size() != got.size() || want.size() != source.size()) {
+        return {false, 0, "different number of elements"};
+    }
+    std::vector<double> judged = got;
+    for (size_t i = 0; i < want.size(); ++i) {
+        const double apart = std::fabs(want[i] - got[i]);
+        const double half = 0.501 * apart + slack;
+        const bool tie =
+            std::fabs(want[i] - source[i]) <= half && std::fabs(got[i] - source[i]) <= half;
+        const bool other_scale = slack > 0 && apart <= 0x1p-10 * std::fabs(want[i]);
+        if (tie || other_scale) judged[i] = want[i];
+    }
+    return compare_floats(want, judged, limit);
 }
 
 }  // namespace tenon::conformance

@@ -28,11 +28,22 @@ Comparison compare_floats(const std::vector<double>& want, const std::vector<dou
 // Every element equal.
 Comparison compare_exactly(const std::vector<double>& want, const std::vector<double>& got);
 
+// How far apart two values may be that are equal for a comparison by `limit`: 0 where the values
+// are given, twice the root mean square error that the limit allows where they are computed.
+double slack_of(const std::vector<double>& values, bool computed, double limit);
+
 // Indices into rows of `keys` (same shape apart from dimension 0): the values they select must be
-// equal, since equal keys may be ordered either way; for TOP_K they may come in any order. Every
-// index must be in range and, inside a row, occur once.
+// equal or at most `slack` apart, since such keys may be ordered either way; for TOP_K they may
+// come in any order, ARGMAX has one per row. Every index must be in range and, inside a row, occur
+// once.
 Comparison compare_selections(const ggml_tensor& indices, const std::vector<double>& want,
                               const std::vector<double>& got, const ggml_tensor& keys,
-                              const std::vector<double>& key_values);
+                              const std::vector<double>& key_values, double slack = 0);
+
+// Decoded values of quantized elements made from `source`. A value in the middle between two codes,
+// to a thousandth of their distance or to `slack`, may become either; where there is slack the
+// scale of a block may round either way, too. The rest goes by NMSE.
+Comparison compare_quantized(const std::vector<double>& want, const std::vector<double>& got,
+                             const std::vector<double>& source, double slack, double limit);
 
 }  // namespace tenon::conformance

@@ -122,7 +122,11 @@ Expected expect(const Case& c, uint64_t seed) {
 
 Comparison compare(const ggml_tensor& t, const Expected::Output& want,
                    const std::vector<double>& got, double max_nmse) {
-    if (selects(t)) return compare_selections(t, want.values, got, *t.src[0], want.keys);
+    if (selects(t)) {
+        const bool computed = t.src[0]->op != GGML_OP_NONE;
+        return compare_selections(t, want.values, got, *t.src[0], want.keys,
+                                  slack_of(want.keys, computed, max_nmse));
+    }
     return is_integer(t.type) ? compare_exactly(want.values, got)
                               : compare_floats(want.values, got, max_nmse);
 }

@@ -9,9 +9,9 @@
 #include <stdexcept>
 
 #include "ggml-cpp.h"
-#include "sdk/conformance/compare.h"
 #include "tenon/tenon.h"
 #include "tests/conformance/golden.h"
+#include "tests/conformance/golden_compare.h"
 
 namespace tenon::conformance {
 namespace {
@@ -127,28 +127,6 @@ std::vector<ggml_tensor*> make_tensors(ggml_context* ctx, const GoldenGraph& gra
                                  std::to_string(made.size()) + " tensors");
     }
     return made;
-}
-
-Comparison compare_node(const GoldenGraph& graph, const std::vector<ggml_tensor*>& tensors,
-                        size_t i) {
-    const GoldenTensor& g = graph.tensors[i];
-    const ggml_tensor& t = *tensors[i];
-    std::vector<char> bytes(ggml_nbytes(&t));
-    if (bytes.size() != g.bytes.size()) {
-        return {
-            false, 0,
-            std::to_string(bytes.size()) + " bytes, recorded " + std::to_string(g.bytes.size())};
-    }
-    ggml_backend_tensor_get(&t, bytes.data(), 0, bytes.size());
-    const auto want = values_of(t, g.bytes.data()), got = values_of(t, bytes.data());
-    if (t.op == GGML_OP_ARGSORT || t.op == GGML_OP_TOP_K) {
-        std::vector<char> keys(ggml_nbytes(t.src[0]));
-        ggml_backend_tensor_get(t.src[0], keys.data(), 0, keys.size());
-        return compare_selections(t, want, got, *t.src[0], values_of(*t.src[0], keys.data()));
-    }
-    const bool integers = t.type == GGML_TYPE_I8 || t.type == GGML_TYPE_I16 ||
-                          t.type == GGML_TYPE_I32 || t.type == GGML_TYPE_I64;
-    return integers ? compare_exactly(want, got) : compare_floats(want, got, graph.max_nmse);
 }
 
 // Where the library that made the records left something else than the op's value.
