@@ -844,6 +844,13 @@ GGML_API struct ggml_tensor* ggml_mul_mat(struct ggml_context* ctx, struct ggml_
                                           struct ggml_tensor* b);
 GGML_API void ggml_mul_mat_set_prec(struct ggml_tensor* a, enum ggml_prec prec);
 GGML_API void ggml_mul_mat_set_hint(struct ggml_tensor* a, enum ggml_op_hint hint);
+// For stable-diffusion.cpp, which calls them for int8 checkpoints only: weight i8 [k, n], input f32
+// [k, rows], weight_scale f32 [n], bias f32 [n] or NULL. No op is behind them yet: NULL with a text.
+GGML_API struct ggml_tensor* ggml_mul_mat_i8_tensorwise(
+        struct ggml_context* ctx, struct ggml_tensor* weight, struct ggml_tensor* input,
+        struct ggml_tensor* weight_scale, struct ggml_tensor* bias, int convrot_group_size);
+GGML_API struct ggml_tensor* ggml_quantize_i8_convrot(struct ggml_context* ctx,
+                                                      struct ggml_tensor* a, int group_size);
 GGML_API struct ggml_tensor* ggml_mul_mat_id(
         struct ggml_context* ctx, struct ggml_tensor* as, struct ggml_tensor* b,
         struct ggml_tensor* ids);

@@ -152,6 +152,8 @@ const std::vector<BuilderRow>& builders() {
     CALL(ggml_rms_norm_back),
     CALL(ggml_mul_mat),
     CALL(ggml_mul_mat_id),
+    CALL(ggml_mul_mat_i8_tensorwise),
+    CALL(ggml_quantize_i8_convrot),
     CALL(ggml_out_prod),
     CALL(ggml_scale),
     CALL(ggml_scale_inplace),
