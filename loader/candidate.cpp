@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/log.h"
+#include "loader/states.h"
 
 namespace tenon {
 namespace {
@@ -14,58 +15,17 @@ constexpr const char* kStepNames[kStepEnd] = {
     "probe", "dlopen", "entry", "table",   "score", "init",         "devices",    "registered",
 };
 
-// How loudly a state is told, and the status of an error about it. What is not listed is a WARN.
-struct StateRow {
-    const char* word;
-    ggml_log_level level;
-    tenon_status status;
-};
-constexpr StateRow kStates[] = {
-    {"loaded", GGML_LOG_LEVEL_INFO, TENON_OK},
-    {"loaded-idle", GGML_LOG_LEVEL_INFO, TENON_OK},
-    {"candidate", GGML_LOG_LEVEL_DEBUG, TENON_OK},
-    {"unloaded", GGML_LOG_LEVEL_INFO, TENON_E_NOT_FOUND},
-    {"disabled", GGML_LOG_LEVEL_DEBUG, TENON_E_UNSUPPORTED},
-    {"not-selected", GGML_LOG_LEVEL_DEBUG, TENON_E_UNSUPPORTED},
-    {"cpu-features", GGML_LOG_LEVEL_DEBUG, TENON_E_UNSUPPORTED},
-    {"shadowed", GGML_LOG_LEVEL_DEBUG, TENON_E_BUSY},
-    {"variant-not-chosen", GGML_LOG_LEVEL_DEBUG, TENON_E_BUSY},
-    {"not-elf", GGML_LOG_LEVEL_DEBUG, TENON_E_INVALID},
-    {"no-note", GGML_LOG_LEVEL_DEBUG, TENON_E_INVALID},
-    {"no-driver", GGML_LOG_LEVEL_INFO, TENON_E_NO_DRIVER},
-    {"no-device", GGML_LOG_LEVEL_INFO, TENON_E_NOT_FOUND},
-    {"score-zero", GGML_LOG_LEVEL_INFO, TENON_E_UNSUPPORTED},
-    {"unsafe-owner", GGML_LOG_LEVEL_WARN, TENON_E_PERMISSION},
-    {"unsafe-mode", GGML_LOG_LEVEL_WARN, TENON_E_PERMISSION},
-    {"unsafe-dir", GGML_LOG_LEVEL_WARN, TENON_E_PERMISSION},
-    {"not-regular", GGML_LOG_LEVEL_WARN, TENON_E_INVALID},
-    {"unreadable", GGML_LOG_LEVEL_WARN, TENON_E_IO},
-    {"bad-elf", GGML_LOG_LEVEL_WARN, TENON_E_INVALID},
-    {"abi-major", GGML_LOG_LEVEL_WARN, TENON_E_VERSION},
-    {"abi-minor", GGML_LOG_LEVEL_WARN, TENON_E_VERSION},
-    {"tensor-layout", GGML_LOG_LEVEL_WARN, TENON_E_VERSION},
-    {"changed-on-disk", GGML_LOG_LEVEL_WARN, TENON_E_IO},
-    {"dlopen-failed", GGML_LOG_LEVEL_WARN, TENON_E_IO},
-};
-
-const StateRow* row_of(const std::string& state) {
-    for (const StateRow& row : kStates) {
-        if (state == row.word) return &row;
-    }
-    return nullptr;
-}
-
 }  // namespace
 
 const char* step_name(uint32_t step) { return step < kStepEnd ? kStepNames[step] : ""; }
 
 ggml_log_level log_level_of(const std::string& state) {
-    const StateRow* row = row_of(state);
+    const StateRow* row = state_row(state);
     return row ? row->level : GGML_LOG_LEVEL_WARN;
 }
 
 tenon_status status_of(const std::string& state) {
-    const StateRow* row = row_of(state);
+    const StateRow* row = state_row(state);
     return row ? row->status : TENON_E_INVALID;
 }
 

@@ -61,6 +61,12 @@ struct FileIdentity {
     }
 };
 
+// What is known of the place a file was found in.
+struct TrustPlace {
+    bool root_only = false;  // only root may own what is there
+    bool vouched = false;    // named by the library itself or by a file of its administrator
+};
+
 struct Step {
     uint32_t outcome = TENON_STEP_NOT_REACHED;
     std::string detail;
@@ -82,18 +88,18 @@ struct Report {
 
 struct Candidate {
     Report report;
-    std::string path;        // links resolved; empty when that failed
-    size_t order = 0;        // in search order
-    bool by_name = false;    // the user named this file: refusals are errors
-    bool root_only = false;  // from a directory that must belong to root
-    bool repeated = false;   // changed on disk once already
+    std::string path;       // links resolved; empty when that failed
+    size_t order = 0;       // in search order
+    bool by_name = false;   // the user named this file: refusals are errors
+    TrustPlace place;       // where it was found
+    bool repeated = false;  // changed on disk once already
     FileIdentity identity;
 
     Library library;
     const tenon_plugin* table = nullptr;
     tenon_plugin_ctx* ctx = nullptr;
     uint32_t serial = 0;
-    std::unique_ptr<ggml_backend_reg> adopted;  // between steps 14 and 15
+    std::unique_ptr<ggml_backend_reg> made;  // between steps 14 and 15
 
     const std::string& state() const { return report.state; }
     bool loaded() const { return report.reg != nullptr; }

@@ -27,12 +27,10 @@ tenon_status tenon_device_describe(ggml_backend_dev_t device, tenon_device_info*
 tenon_status tenon_device_memory(ggml_backend_dev_t device, tenon_memory_info* out) {
     return status_of_call([&]() -> Result<void> {
         if (!device || !out) return null_device();
-        auto handle = open_device(device);
-        if (!handle) return handle.error();
-        PluginError error;
-        const tenon_status status = call_plugin(error, (*handle)->v->memory, *handle, out);
-        if (status == TENON_OK) return {};
-        return error.as_error(status, device->name.c_str(), "cannot tell its memory");
+        auto memory = memory_of(device);
+        if (!memory) return memory.error();
+        write_record(out, *memory);
+        return {};
     });
 }
 

@@ -72,7 +72,7 @@ void read_directory(SearchPlace* place, bool asked_for) {
 // The search so far: no directory twice.
 class Places {
 public:
-    void add_directory(std::string path, std::string origin, bool root_only = false,
+    void add_directory(std::string path, std::string origin, TrustPlace trust = {},
                        bool asked_for = true) {
         while (path.size() > 1 && path.ends_with('/')) path.pop_back();
         FileIdentity identity;
@@ -86,7 +86,7 @@ public:
                           .origin = std::move(origin),
                           .state = {},
                           .detail = {},
-                          .root_only = root_only,
+                          .trust = trust,
                           .files = {}};
         read_directory(&place, asked_for);
         places_.push_back(std::move(place));
@@ -110,17 +110,23 @@ public:
                            .origin = std::move(origin),
                            .state = state,
                            .detail = why,
+                           .trust = {},
                            .files = {}});
     }
 
-    void add_file(const char* path, const char* origin) {
-        const std::string file = absolute(path);
+    void add_file(const std::string& file, const char* origin) {
+        if (file[0] != '/') {
+            log_once(GGML_LOG_LEVEL_ERROR, "%s: '%s' skipped: not an absolute path", origin,
+                     file.c_str());
+            return add_skipped(file, origin, "relative", "not an absolute path");
+        }
         SearchPlace place{.path = file,
                           .origin = origin,
                           .state = "ok",
                           .detail = {},
                           .is_file = true,
                           .by_name = true,
+                          .trust = {},
                           .files = {file}};
         if (::access(file.c_str(), F_OK) != 0) {
             place.state = "missing";
@@ -142,14 +148,22 @@ void add_configured(Places* places) {
     if (!list_names(kPluginsConfigDir, ".conf", &files)) return;
     for (const std::string& name : files) {
         const std::string path = std::string(kPluginsConfigDir) + "/" + name;
-        const FileHandle file(os::open_file(path.c_str(), "r"));
+        TrustedFile trusted;
+        const Check no = check_file(path, {.vouched = true}, process_trust_context(), &trusted);
+        if (no) {
+            log_once(GGML_LOG_LEVEL_WARN, "%s: skipped: %s: %s", path.c_str(), no->word,
+                     no->text.c_str());
+            places->add_skipped(path, path, "ignored", "others may write to it");
+            continue;
+        }
+        const FileHandle file(os::open_file(trusted.path.c_str(), "r"));
         char line[4096];
         while (file && std::fgets(line, sizeof line, file.get())) {
             const std::string_view all(line);
             const std::string directory(trimmed(all.substr(0, all.find('#'))));
             if (directory.empty()) continue;
             if (directory[0] == '/') {
-                places->add_directory(directory, path);
+                places->add_directory(directory, path, {.vouched = true});
                 continue;
             }
             log_once(GGML_LOG_LEVEL_WARN, "%s: entry '%s' skipped: not an absolute path",
@@ -164,29 +178,33 @@ void add_user_directory(Places* places, bool elevated) {
     std::string data;
     const char* xdg = os::environment_unsafe("XDG_DATA_HOME");
     const char* home = os::environment_unsafe("HOME");
-    if (xdg && xdg[0] == '/')
-        data = xdg;
-    else if (home && home[0] == '/')
-        data = std::string(home) + "/.local/share";
-    else
-        return;
+    for (const auto& [name, value] : {std::pair{"XDG_DATA_HOME", xdg}, std::pair{"HOME", home}}) {
+        if (!value || !*value) continue;
+        if (value[0] == '/') {
+            data = value + std::string(value == home ? "/.local/share" : "");
+            break;
+        }
+        log_once(GGML_LOG_LEVEL_WARN, "%s: '%s' skipped: not an absolute path", name, value);
+        places->add_skipped(value, "user", "relative", "not an absolute path");
+    }
+    if (data.empty()) return;
     const std::string path = data + "/" TENON_PLUGIN_SUBDIR;
     if (elevated)
         places->add_skipped(path, "user", "ignored", "elevated privileges");
     else
-        places->add_directory(path, "user", /*root_only=*/false, /*asked_for=*/false);
+        places->add_directory(path, "user", {}, /*asked_for=*/false);
 }
 
 void add_defaults(Places* places, bool elevated) {
     if (const char* more = setting("plugin_add_path"); more && *more) {
         places->add_list(more, "TENON_PLUGIN_ADD_PATH");
     }
-    const std::string library = os::library_path();
+    const std::string& library = os::library_path();
     if (const size_t slash = library.rfind('/'); slash != std::string::npos) {
         places->add_directory(library.substr(0, slash) + "/" TENON_PLUGIN_SUBDIR, "beside-library",
-                              /*root_only=*/elevated, /*asked_for=*/false);
+                              {.root_only = elevated, .vouched = true}, /*asked_for=*/false);
     }
-    places->add_directory(TENON_PLUGIN_DIR, "built-in", /*root_only=*/false, /*asked_for=*/false);
+    places->add_directory(TENON_PLUGIN_DIR, "built-in", {.vouched = true}, /*asked_for=*/false);
     add_configured(places);
     add_user_directory(places, elevated);
 }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "loader/candidate.h"
+
 namespace tenon {
 
 // One directory of the search, or one file somebody named.
@@ -14,7 +16,7 @@ struct SearchPlace {
     std::string detail;              // for people
     bool is_file = false;            // `path` is the plugin itself
     bool by_name = false;            // the user named that file: a refusal is an error
-    bool root_only = false;          // its files must belong to root
+    TrustPlace trust;                // who may own what is there
     std::vector<std::string> files;  // full paths, in byte order of their names
 };
 

@@ -6,7 +6,9 @@
 #include <mutex>
 
 #include "core/base/log.h"
+#include "core/base/os.h"
 #include "core/base/settings.h"
+#include "core/device/registry.h"
 #include "loader/discovery.h"
 #include "loader/loads.h"
 #include "tenon/tenon.h"
@@ -80,8 +82,14 @@ void ensure_loaded() {
     });
 }
 
+constinit const LoadFunction load_on_first_use = ensure_loaded;
+
 Result<ggml_backend_reg_t> load_file(const char* path) {
     if (!path || !*path) return fail(TENON_E_INVALID, "plugin path is empty");
+    if (path[0] != '/' && os::elevated()) {
+        return fail(TENON_E_PERMISSION, "unsafe-dir: %s: relative path under elevated privileges",
+                    path);
+    }
     return with_loader<ggml_backend_reg_t>([&](Loader& l) {
         reload_settings();
         return l.load_one(absolute(path));

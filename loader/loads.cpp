@@ -8,7 +8,7 @@
 #include "core/base/settings.h"
 #include "core/base/text.h"
 #include "core/device/plugin_call.h"
-#include "loader/negotiate.h"
+#include "loader/compatibility.h"
 #include "loader/pipeline.h"
 #include "loader/variant.h"
 
@@ -77,10 +77,10 @@ Candidates Loader::gather(const std::vector<SearchPlace>& places) {
             all.push_back(candidate);
             if (candidate->loaded() || failed_for_good(*candidate)) continue;
             candidate->by_name = place.by_name;
-            candidate->root_only = place.root_only;
+            candidate->place = place.trust;
             candidate->repeated = false;
             candidate->start_again();
-            examine(candidate, trust);
+            run_file_steps(candidate, trust);
         }
     }
     return all;
@@ -105,7 +105,7 @@ void Loader::load_places(const std::vector<SearchPlace>& places, bool only_scan)
         else
             load_family(family, members, &started);
     }
-    publish(started);
+    register_started(started);
     if (only_scan) return;
     for (const auto& [family, members] : families) tell_if_unusable(family, all);
     tell_unmatched_filters(all);
@@ -199,21 +199,21 @@ bool Loader::start(Candidate* candidate, Candidates* started) {
     candidate->report.state = "loading";
     show(*candidate);
     candidate->report.state.clear();
-    const bool up = bring_up(candidate, process_trust_context());
+    const bool up = run_code_steps(candidate, process_trust_context());
     if (up) started->push_back(candidate);
     show(*candidate);
     return up;
 }
 
 // Step 15 for all plugins of one load at once, so that their devices are sorted together.
-void Loader::publish(const Candidates& started) {
+void Loader::register_started(const Candidates& started) {
     std::vector<std::unique_ptr<ggml_backend_reg>> regs;
-    for (Candidate* candidate : started) regs.push_back(std::move(candidate->adopted));
-    const auto published = registry_publish(std::move(regs));
+    for (Candidate* candidate : started) regs.push_back(std::move(candidate->made));
+    const auto registered = register_plugins(std::move(regs));
     for (size_t i = 0; i < started.size(); ++i) {
         Candidate* candidate = started[i];
         Report& report = candidate->report;
-        report.reg = i < published.size() ? published[i] : nullptr;
+        report.reg = i < registered.size() ? registered[i] : nullptr;
         if (!report.reg) continue;
         report.handles.assign(report.devices.size(), nullptr);
         report.hidden.assign(report.devices.size(), "");
@@ -245,14 +245,14 @@ Result<ggml_backend_reg_t> Loader::load_one(const std::string& path) {
     }
     Candidate* candidate = candidate_for(path, "application");
     candidate->by_name = false;  // the caller gets the error, which is logged as one
-    candidate->root_only = false;
+    candidate->place = {};
     candidate->repeated = false;
     candidate->start_again();
-    examine(candidate, process_trust_context());
+    run_file_steps(candidate, process_trust_context());
     if (!candidate->refused()) refuse_duplicates({candidate}, loaded());
     Candidates started;
     if (!candidate->refused()) load_family(candidate->family(), {candidate}, &started);
-    publish(started);
+    register_started(started);
     show(*candidate);
     if (!candidate->loaded()) return error_of(*candidate);
     return candidate->report.reg;
@@ -265,21 +265,17 @@ Result<ggml_backend_reg_t> Loader::load_entry(tenon_plugin_entry_fn entry) {
     candidate->order = next_order_++;
     PluginError error;
     const tenon_status status = call_plugin(error, entry, host_table("builtin"), &candidate->table);
-    if (status != TENON_OK || !candidate->table) {
-        error.message[sizeof error.message - 1] = 0;
-        return fail(status == TENON_OK ? TENON_E_INVALID : status, "entry-failed: built in: %s",
-                    status == TENON_OK ? "entry returned no table" : error.message);
-    }
-    if (candidate->table->struct_size < sizeof(tenon_plugin)) {
-        return fail(TENON_E_INVALID, "bad-table: built in: table has %u bytes, minor 0 has %zu",
-                    candidate->table->struct_size, sizeof(tenon_plugin));
+    if (status != TENON_OK) return error.as_error(status, "entry-failed", "built in");
+    // Its texts make the note, so they are looked at first; step 11 looks at the rest.
+    if (Check no = check_table_head(candidate->table)) {
+        return fail(TENON_E_INVALID, "%s: built in: %s", no->word, no->text.c_str());
     }
     candidate->report.note = note_of_table(*candidate->table);
     candidate->report.has_note = true;
     for (const Candidate* other : loaded()) {
         if (other->table == candidate->table) return other->report.reg;
     }
-    examine_note(candidate);
+    run_note_steps(candidate);
     if (!candidate->refused()) refuse_duplicates({candidate}, loaded());
     if (!candidate->refused()) {
         const Candidate* winner = loaded_in_family(candidate->family());
@@ -292,7 +288,7 @@ Result<ggml_backend_reg_t> Loader::load_entry(tenon_plugin_entry_fn entry) {
             candidate->pass(kStepEntry);
         }
     }
-    if (!candidate->refused() && start_plugin(candidate)) publish({candidate});
+    if (!candidate->refused() && run_table_steps(candidate)) register_started({candidate});
     const Error refusal = error_of(*candidate);
     auto& slot = candidates_[key_of(*candidate)];
     if (!slot || !slot->loaded()) {  // a double of one that is loaded leaves no record
@@ -306,9 +302,9 @@ Result<ggml_backend_reg_t> Loader::load_entry(tenon_plugin_entry_fn entry) {
 Result<void> Loader::unload(ggml_backend_reg_t reg) {
     for (Candidate* candidate : loaded()) {
         if (candidate->report.reg != reg) continue;
-        auto removed = registry_remove(reg);
+        auto removed = unregister_plugin(reg);
         if (!removed) return removed.error();
-        registry_bury(std::move(*removed));  // its devices are closed
+        keep_for_handles(std::move(*removed));  // its devices are closed
         shut_down(*candidate);
         candidate->library.close();  // unmaps only what is UNLOADABLE
         candidate->table = nullptr;

@@ -39,7 +39,7 @@ private:
     void load_family(const std::string& family, Candidates members, Candidates* started);
     bool start(Candidate* candidate, Candidates* started);
     void choose_without_loading(const std::string& family, Candidates members);
-    void publish(const Candidates& started);
+    void register_started(const Candidates& started);
     static void tell_unmatched_filters(const Candidates& all);
     void tell_if_unusable(const std::string& family, const Candidates& all);
     void show(const Candidate& candidate);

@@ -13,20 +13,20 @@
 #include "core/base/settings.h"
 #include "core/base/text.h"
 #include "core/device/plugin_call.h"
-#include "loader/negotiate.h"
+#include "core/device/plugin_checks.h"
+#include "loader/compatibility.h"
 #include "loader/note.h"
 
 namespace tenon {
 namespace {
 
 // What a plugin said about a failure, for people; never empty.
-std::string error_text(tenon_error& error, tenon_status code) {
-    error.message[sizeof error.message - 1] = 0;
-    error.native_name[sizeof error.native_name - 1] = 0;
-    std::string said = is_utf8(error.message) ? error.message : "(text is not UTF-8)";
+std::string error_text(const tenon_error& error, tenon_status code) {
+    std::string said = Readable<sizeof error.message>(error.message).text;
     if (said.empty()) said = status_text(code);
-    if (error.native_name[0] && is_utf8(error.native_name)) {
-        said += text(" (%s, %lld)", error.native_name, static_cast<long long>(error.native_code));
+    const Readable<sizeof error.native_name> name(error.native_name);
+    if (name.text[0]) {
+        said += text(" (%s, %lld)", name.text, static_cast<long long>(error.native_code));
     }
     return said;
 }
@@ -130,7 +130,7 @@ bool open_checked(Candidate* candidate, const TrustContext& trust) {
         candidate->repeated = true;
         const tenon_note_desc before = candidate->report.note;
         candidate->start_again();
-        examine(candidate, trust);
+        run_file_steps(candidate, trust);
         if (candidate->refused()) return false;
         if (std::strcmp(before.id, candidate->report.note.id) != 0 ||
             std::strcmp(before.family, candidate->report.note.family) != 0) {
@@ -145,7 +145,7 @@ bool open_checked(Candidate* candidate, const TrustContext& trust) {
 }
 
 // Step 10.
-bool enter(Candidate* candidate) {
+bool call_entry(Candidate* candidate) {
     void* symbol = candidate->library.symbol(TENON_PLUGIN_ENTRY_NAME);
     if (!symbol) {
         candidate->refuse(kStepEntry, {"no-entry", "no symbol " TENON_PLUGIN_ENTRY_NAME});
@@ -177,7 +177,7 @@ bool ask_score(Candidate* candidate) {
 }
 
 // Step 13.
-bool init(Candidate* candidate) {
+bool call_init(Candidate* candidate) {
     static std::atomic<uint32_t> next_serial{1};
     candidate->serial = next_serial.fetch_add(1);
     tenon_plugin_config config{};
@@ -208,21 +208,22 @@ std::string devices_text(const std::vector<DeviceOutcome>& devices) {
 }
 
 // Step 14.
-bool adopt(Candidate* candidate) {
+bool make_devices_of(Candidate* candidate) {
     LoadedPlugin plugin;
     plugin.table = candidate->table;
     plugin.ctx = candidate->ctx;
     plugin.serial = candidate->serial;
     plugin.path = candidate->path;
     plugin.note_flags = candidate->report.note.flags;
-    auto adopted = adopt_plugin(plugin);
-    if (!adopted) {
+    auto made = make_devices(plugin);
+    if (!made) {
         shut_down(*candidate);
-        candidate->refuse(kStepDevices, {"init-failed", adopted.error().text});
+        const bool taken = made.error().code == TENON_E_BUSY;
+        candidate->refuse(kStepDevices, {taken ? "name-taken" : "bad-table", made.error().text});
         return false;
     }
-    candidate->adopted = std::move(adopted->reg);
-    candidate->report.devices = std::move(adopted->devices);
+    candidate->made = std::move(made->reg);
+    candidate->report.devices = std::move(made->devices);
     for (const DeviceOutcome& device : candidate->report.devices) {
         if (device.refused.empty()) continue;
         log_once(GGML_LOG_LEVEL_WARN, "plugin %s: bad-device: device %u '%s': %s",
@@ -244,7 +245,7 @@ bool matches_candidate(const std::string& globs, const Candidate& candidate) {
            matches_any(globs, candidate.name());
 }
 
-void examine_note(Candidate* candidate) {
+void run_note_steps(Candidate* candidate) {
     if (Check no = check_filters(*candidate)) return candidate->refuse(kStepFilters, *no);
     candidate->pass(kStepFilters);
     std::string detail;
@@ -256,9 +257,9 @@ void examine_note(Candidate* candidate) {
     candidate->pass(kStepCpu, detail);
 }
 
-void examine(Candidate* candidate, const TrustContext& trust) {
+void run_file_steps(Candidate* candidate, const TrustContext& trust) {
     TrustedFile file;
-    Check no = check_file(candidate->report.file, candidate->root_only, trust, &file);
+    Check no = check_file(candidate->report.file, candidate->place, trust, &file);
     candidate->path = file.path;
     candidate->identity = file.identity;
     if (no) return candidate->refuse(kStepFile, *no);
@@ -277,24 +278,25 @@ void examine(Candidate* candidate, const TrustContext& trust) {
     }
     candidate->report.has_note = true;
     candidate->pass(kStepNote, note_text(*candidate));
-    examine_note(candidate);
+    run_note_steps(candidate);
 }
 
-bool start_plugin(Candidate* candidate) {
+bool run_table_steps(Candidate* candidate) {
     if (Check no = check_table(candidate->table, candidate->report.note)) {
         candidate->refuse(kStepTable, *no);
         return false;
     }
     candidate->pass(kStepTable);
-    return ask_score(candidate) && init(candidate) && adopt(candidate);
+    return ask_score(candidate) && call_init(candidate) && make_devices_of(candidate);
 }
 
-bool bring_up(Candidate* candidate, const TrustContext& trust) {
+bool run_code_steps(Candidate* candidate, const TrustContext& trust) {
     // Step 8: a plugin whose note says TOUCHES_DRIVER is to be tried in a process of its own first,
     // and one that crashed there is to be left alone.
     candidate->skip(kStepProbe, "skipped: this version does not probe");
     const uint64_t begin = os::now_ns();
-    const bool up = open_checked(candidate, trust) && enter(candidate) && start_plugin(candidate);
+    const bool up =
+        open_checked(candidate, trust) && call_entry(candidate) && run_table_steps(candidate);
     candidate->report.load_ns = os::now_ns() - begin;
     if (!up) candidate->library.close();
     return up;

@@ -7,11 +7,21 @@
 #include "core/base/os.h"
 #include "core/base/text.h"
 #include "loader/c_api.h"
+#include "loader/compatibility.h"
 #include "loader/loader.h"
-#include "loader/negotiate.h"
 #include "tenon/tenon.h"
 
 using namespace tenon;
+
+// File of the library that the global scope finds ggml in, unless it is this one.
+static const char* find_other_copy() {
+    void* first = ::dlsym(RTLD_DEFAULT, "ggml_init");
+    Dl_info theirs{}, ours{};
+    if (!first || !::dladdr(first, &theirs)) return nullptr;
+    if (!::dladdr(reinterpret_cast<void*>(&tenon_other_copy), &ours)) return nullptr;
+    if (theirs.dli_fbase == ours.dli_fbase) return nullptr;
+    return keep(theirs.dli_fname ? theirs.dli_fname : "another library");
+}
 
 extern "C" {
 
@@ -139,14 +149,12 @@ const char* tenon_library_path(void) {
 
 bool tenon_elevated(void) { return os::elevated(); }
 
+// Asked before the first plugin is opened and kept: who asks later does not wait for the dynamic
+// linker, which may be busy with a plugin.
 const char* tenon_other_copy(void) {
-    return guard<const char*>(nullptr, []() -> const char* {
-        void* first = ::dlsym(RTLD_DEFAULT, "ggml_init");
-        Dl_info theirs{}, ours{};
-        if (!first || !::dladdr(first, &theirs)) return nullptr;
-        if (!::dladdr(reinterpret_cast<void*>(&tenon_other_copy), &ours)) return nullptr;
-        if (theirs.dli_fbase == ours.dli_fbase) return nullptr;
-        return keep(theirs.dli_fname ? theirs.dli_fname : "another library");
+    return guard<const char*>(nullptr, [] {
+        static const char* other = find_other_copy();
+        return other;
     });
 }
 

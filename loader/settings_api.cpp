@@ -1,5 +1,8 @@
 // The C functions about settings and the directories they lead to.
 
+#include <mutex>
+#include <vector>
+
 #include "core/base/settings.h"
 #include "core/base/text.h"
 #include "loader/c_api.h"
@@ -10,8 +13,16 @@ using namespace tenon;
 
 namespace {
 
-// What the last count of this thread found.
-thread_local std::vector<SearchPlace> t_places;
+// What the last count found.
+struct Found {
+    std::mutex mutex;
+    std::vector<SearchPlace> places;
+};
+
+Found& found() {
+    static auto* last = new Found;  // never destroyed: threads may still ask at exit
+    return *last;
+}
 
 }  // namespace
 
@@ -55,15 +66,19 @@ bool tenon_settings_file_get(size_t index, tenon_settings_file* out) {
 
 size_t tenon_directory_count(void) {
     return guard<size_t>(0, [] {
-        t_places = search_places(nullptr);
-        return t_places.size();
+        std::vector<SearchPlace> places = search_places(nullptr);
+        const size_t n = places.size();
+        const std::lock_guard lock(found().mutex);
+        found().places = std::move(places);
+        return n;
     });
 }
 
 bool tenon_directory_get(size_t index, tenon_directory* out) {
     return guard<bool>(false, [&] {
-        if (index >= t_places.size()) return false;
-        const SearchPlace& p = t_places[index];
+        const std::lock_guard lock(found().mutex);
+        if (index >= found().places.size()) return false;
+        const SearchPlace& p = found().places[index];
         return write_record(out, {.struct_size = 0,
                                   .n_files = static_cast<uint32_t>(p.files.size()),
                                   .path = keep(p.path),

@@ -46,15 +46,35 @@ std::string writable_text(const char* what, const std::string& path, const struc
                 path.c_str());
 }
 
-Check check_owner_and_mode(const std::string& path, const struct stat& st, bool root_only,
+// Whether the directory that holds the library is above the path.
+bool is_below_library(const std::string& path, const TrustContext& context) {
+    const size_t slash = context.library_path.rfind('/');
+    return slash != std::string::npos && path.size() > slash &&
+           path.compare(0, slash + 1, context.library_path, 0, slash + 1) == 0;
+}
+
+// Who owns the library can replace it, and so may own plugins. In a user namespace all owners that
+// are not mapped look alike: one of them is the library's only where no other could have put
+// anything, below the library and in places named by whoever installed it.
+bool may_own(uid_t owner, const std::string& path, TrustPlace place, const TrustContext& context,
+             bool anywhere) {
+    if (owner == 0) return true;
+    if (place.root_only) return false;
+    if (owner == context.user) return true;
+    if (owner != context.library_owner) return false;
+    return (anywhere && owner != context.unmapped_owner) || place.vouched ||
+           is_below_library(path, context);
+}
+
+const char* other_owners(TrustPlace place) {
+    return place.root_only ? "" : " or the user of this process";
+}
+
+Check check_owner_and_mode(const std::string& path, const struct stat& st, TrustPlace place,
                            const TrustContext& context) {
-    const bool owner_ok =
-        st.st_uid == 0 ||
-        (!root_only && (st.st_uid == context.user || st.st_uid == context.library_owner));
-    if (!owner_ok) {
-        return Refusal{"unsafe-owner",
-                       text("owned by %s, not by root%s", owner_text(st.st_uid).c_str(),
-                            root_only ? "" : " or the user of this process")};
+    if (!may_own(st.st_uid, path, place, context, /*anywhere=*/true)) {
+        return Refusal{"unsafe-owner", text("owned by %s, not by root%s",
+                                            owner_text(st.st_uid).c_str(), other_owners(place))};
     }
     if (foreign_write_bits(st)) return Refusal{"unsafe-mode", writable_text("", path, st)};
     return {};
@@ -67,16 +87,16 @@ bool exempt(const std::string& directory, const TrustContext& context) {
            context.library_path.compare(0, directory.size() + 1, directory + "/") == 0;
 }
 
-Check check_directory(const std::string& directory, bool root_only, const TrustContext& context) {
+Check check_directory(const std::string& directory, TrustPlace place, const TrustContext& context) {
     if (exempt(directory, context)) return {};
     struct stat st;
     if (::stat(directory.c_str(), &st) != 0) {
         return Refusal{"unreadable", text("%s: %s", directory.c_str(), std::strerror(errno))};
     }
-    if (st.st_uid != 0 && (root_only || st.st_uid != context.user)) {
-        return Refusal{"unsafe-dir", text("directory %s is owned by %s, not by root%s",
-                                          directory.c_str(), owner_text(st.st_uid).c_str(),
-                                          root_only ? "" : " or the user of this process")};
+    if (!may_own(st.st_uid, directory, place, context, /*anywhere=*/false)) {
+        return Refusal{"unsafe-dir",
+                       text("directory %s is owned by %s, not by root%s", directory.c_str(),
+                            owner_text(st.st_uid).c_str(), other_owners(place))};
     }
     if (foreign_write_bits(st)) {
         const std::string what = "directory " + directory + " is ";
@@ -86,10 +106,10 @@ Check check_directory(const std::string& directory, bool root_only, const TrustC
 }
 
 // Every directory from / down to the file's own.
-Check check_directories(const std::string& path, bool root_only, const TrustContext& context) {
+Check check_directories(const std::string& path, TrustPlace place, const TrustContext& context) {
     for (size_t slash = 0; slash != std::string::npos; slash = path.find('/', slash + 1)) {
         const std::string directory = slash == 0 ? "/" : path.substr(0, slash);
-        if (Check no = check_directory(directory, root_only, context)) return no;
+        if (Check no = check_directory(directory, place, context)) return no;
     }
     return {};
 }
@@ -98,6 +118,7 @@ Check check_directories(const std::string& path, bool root_only, const TrustCont
 
 TrustContext process_trust_context() {
     TrustContext context;
+    context.unmapped_owner = os::unmapped_owner();
     context.user = ::geteuid();
     context.library_owner = context.user;
     context.library_path = os::library_path();
@@ -110,7 +131,7 @@ TrustContext process_trust_context() {
     return context;
 }
 
-Check check_file(const std::string& found, bool root_only, const TrustContext& context,
+Check check_file(const std::string& found, TrustPlace place, const TrustContext& context,
                  TrustedFile* out) {
     if (context.elevated && (found.empty() || found[0] != '/')) {
         return Refusal{"unsafe-dir", "relative path under elevated privileges"};
@@ -131,9 +152,9 @@ Check check_file(const std::string& found, bool root_only, const TrustContext& c
         return Refusal{"unreadable", std::strerror(errno)};
     out->identity = identity_of(st);
 
-    const bool only_root = root_only || context.elevated;
-    Check unsafe = check_owner_and_mode(out->path, st, only_root, context);
-    if (!unsafe) unsafe = check_directories(out->path, only_root, context);
+    place.root_only = place.root_only || context.elevated;
+    Check unsafe = check_owner_and_mode(out->path, st, place, context);
+    if (!unsafe) unsafe = check_directories(out->path, place, context);
     if (unsafe && (!context.allow_unsafe || unsafe->word == std::string("unreadable")))
         return unsafe;
     if (unsafe) out->warning = std::string(unsafe->word) + ": " + unsafe->text;

@@ -14,6 +14,8 @@ struct TrustContext {
     uid_t user = 0;            // effective
     uid_t library_owner = 0;   // of the file this library was loaded from
     std::string library_path;  // canonical; directories above it are exempt, see exempt()
+    uid_t unmapped_owner =
+        65534;  // whom the system shows for all that this namespace has no number for
     bool elevated = false;
     bool allow_unsafe = false;  // TENON_ALLOW_UNSAFE_PLUGINS; ignored when elevated
 };
@@ -27,7 +29,7 @@ struct TrustedFile {
 };
 
 // Resolves `found` once and checks file and directories. The file is not read.
-Check check_file(const std::string& found, bool root_only, const TrustContext& context,
+Check check_file(const std::string& found, TrustPlace place, const TrustContext& context,
                  TrustedFile* out);
 
 // The identity of the file at `path` now; false when there is none.

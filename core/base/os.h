@@ -45,7 +45,10 @@ const char* environment(const char* name);  // NULL when unset, or when privileg
 const char* environment_unsafe(const char* name);  // also when elevated
 bool elevated();                                   // set-id or file capabilities
 std::string cpu_brand();                           // "AMD EPYC 9004", "CPU" when unknown
-std::string library_path();  // canonical path of the file this code was loaded from, or ""
+// Canonical path of the file this code was loaded from, or "". Asks the dynamic linker once: later
+// calls do not wait for a library that is being opened.
+const std::string& library_path();
+uint32_t unmapped_owner();  // user id the system shows for owners of no number here
 void print_backtrace();      // of the calling thread to stderr, as well as the system can
 
 // Asks the system to let this process use AMX tiles. False when it will not.

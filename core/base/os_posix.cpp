@@ -103,7 +103,7 @@ uint64_t now_ns() {
 const char* environment(const char* name) { return elevated() ? nullptr : std::getenv(name); }
 const char* environment_unsafe(const char* name) { return std::getenv(name); }
 
-std::string library_path() {
+static std::string path_of_this_code() {
     Dl_info info;
     const void* here = reinterpret_cast<const void*>(&library_path);
     if (!::dladdr(here, &info) || !info.dli_fname) return {};
@@ -112,6 +112,20 @@ std::string library_path() {
     std::string path = canonical;
     std::free(canonical);
     return path;
+}
+
+const std::string& library_path() {
+    static const auto* path = new std::string(path_of_this_code());  // never destroyed
+    return *path;
+}
+
+uint32_t unmapped_owner() {
+    uint32_t owner = 65534;
+    if (std::FILE* file = open_file("/proc/sys/kernel/overflowuid", "r")) {
+        if (std::fscanf(file, "%u", &owner) != 1) owner = 65534;
+        std::fclose(file);
+    }
+    return owner;
 }
 
 void print_backtrace() {

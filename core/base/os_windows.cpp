@@ -139,11 +139,11 @@ std::string cpu_brand() {
     return rc == ERROR_SUCCESS && text[0] ? text : "CPU";
 }
 
-std::string library_path() {
+static std::string path_of_this_code() {
     HMODULE module;
     if (!::GetModuleHandleExW(
             GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-            reinterpret_cast<LPCWSTR>(&library_path), &module)) {
+            reinterpret_cast<LPCWSTR>(&path_of_this_code), &module)) {
         return {};
     }
     std::wstring path(32768, L'\0');
@@ -151,6 +151,13 @@ std::string library_path() {
     path.resize(n);
     return to_utf8(path.c_str());
 }
+
+const std::string& library_path() {
+    static const auto* path = new std::string(path_of_this_code());  // never destroyed
+    return *path;
+}
+
+uint32_t unmapped_owner() { return 0; }
 
 void print_backtrace() {
     void* frames[64];

@@ -240,9 +240,15 @@ SettingsSources process_sources() {
     sources.system_file = TENON_SYSTEM_CONFIG_DIR "/tenon.conf";
     const char* config = os::environment_unsafe("XDG_CONFIG_HOME");
     const char* home = os::environment_unsafe("HOME");
-    if (config && config[0] == '/')
+    // What is not absolute is no place at all: it would depend on the working directory.
+    const auto is_absolute = [](const char* name, const char* value) {
+        if (!value || !*value || value[0] == '/') return value && *value;
+        log_once(GGML_LOG_LEVEL_WARN, "%s: '%s' skipped: not an absolute path", name, value);
+        return false;
+    };
+    if (is_absolute("XDG_CONFIG_HOME", config))
         sources.user_file = std::string(config) + "/tenon/tenon.conf";
-    else if (home && home[0] == '/')
+    else if (is_absolute("HOME", home))
         sources.user_file = std::string(home) + "/.config/tenon/tenon.conf";
     for (char** entry = environ; entry && *entry; ++entry) {
         const std::string_view line(*entry);

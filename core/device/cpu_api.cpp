@@ -8,6 +8,7 @@
 
 #include "core/base/log.h"
 #include "core/device/plugin_adapter.h"
+#include "core/device/plugin_checks.h"
 #include "core/stream/stream.h"
 #include "core/tensor/types.h"
 #include "ggml-cpu.h"
@@ -175,6 +176,9 @@ int feature(const char* name) {
 
 int has(const char* name) { return feature(name) != 0; }
 
+constexpr uint32_t kMaxTypes = 4096;  // of a plugin that knows later ones
+constexpr int32_t kMaxDotRows = 16;   // of one call
+
 struct CpuTraits {
     ggml_type_traits_cpu rows[GGML_TYPE_COUNT] = {};
 
@@ -182,8 +186,17 @@ struct CpuTraits {
         const auto* dot =
             static_cast<const tenon_ext_cpu_dot*>(plugin_extension(reg, TENON_EXT_CPU_DOT));
         if (!TENON_HAS(dot, tenon_ext_cpu_dot, rows)) return;
+        if (dot->n > kMaxTypes || !is_table_address(dot->rows)) {
+            log(GGML_LOG_LEVEL_WARN, "plugin '%s': %s: %u rows at %p, at most %u; left out",
+                reg.name.c_str(), TENON_EXT_CPU_DOT, dot->n, static_cast<const void*>(dot->rows),
+                kMaxTypes);
+            return;
+        }
         for (uint32_t i = 0; i < std::min<uint32_t>(dot->n, GGML_TYPE_COUNT); ++i) {
             const tenon_cpu_dot_row& row = dot->rows[i];
+            const bool sound = is_type_number(static_cast<ggml_type>(row.vec_dot_type)) &&
+                               row.nrows >= 0 && row.nrows <= kMaxDotRows;
+            if (!sound) continue;
             rows[i] = {row.from_float, row.vec_dot, static_cast<ggml_type>(row.vec_dot_type),
                        row.nrows};
         }

@@ -1,14 +1,15 @@
 // Devices: properties, the op question, and which buffer types they can use.
 
 #include <cstdlib>
-#include <iterator>
 
 #include "core/base/log.h"
 #include "core/base/os.h"
 #include "core/device/plugin_adapter.h"
+#include "core/device/plugin_checks.h"
 #include "core/ops/recheck.h"
 #include "core/stream/stream.h"
 #include "core/tensor/shape.h"
+#include "tenon/tenon.h"
 #include "tenon/tensor.h"
 
 enum ggml_backend_dev_type ggml_backend_device::type() const {
@@ -18,26 +19,6 @@ enum ggml_backend_dev_type ggml_backend_device::type() const {
 
 namespace tenon {
 namespace {
-
-struct Memory {
-    size_t free = 0, total = 0;
-};
-
-// Zero when the device cannot tell: applications take that for "nothing to report".
-Memory memory_of(ggml_backend_device& device) {
-    auto handle = open_device(&device);
-    if (!handle) return {};
-    tenon_memory_info info{};
-    info.struct_size = sizeof info;
-    PluginError error;
-    const tenon_status status = call_plugin(error, (*handle)->v->memory, *handle, &info);
-    if (status != TENON_OK) {
-        log(GGML_LOG_LEVEL_WARN, "%s",
-            error.as_error(status, device.name.c_str(), "cannot tell its memory").text);
-        return {};
-    }
-    return {info.free, info.total};
-}
 
 // GGML_OP_OFFLOAD_MIN_BATCH, or 0 when the device's own judgement counts.
 int64_t offload_min_batch() {
@@ -124,20 +105,35 @@ Result<void> query_ops(ggml_backend_dev_t device, const ggml_tensor* const* node
     if (status != TENON_OK) {
         return error.as_error(status, device->name.c_str(), "cannot judge nodes");
     }
-    for (size_t i = 0; i < n; ++i) {
-        // a grade this version does not know
-        if (out[i].support > TENON_SUPPORT_EMULATED) out[i].support = TENON_SUPPORT_NO;
-    }
+    for (size_t i = 0; i < n; ++i) correct(&out[i]);
     return {};
 }
 
 const char* refusal_text(const tenon_op_verdict& verdict) {
-    static constexpr const char* kTexts[] = {
-        "no reason given", "unknown op", "not implemented", "type",        "mix of types",
-        "shape",           "strides",    "alignment",       "too large",   "op parameter",
-        "hardware",        "driver",     "disabled",        "buffer type", "workspace"};
-    if (verdict.detail) return verdict.detail;
-    return kTexts[verdict.reason < std::size(kTexts) ? verdict.reason : 0];
+    return verdict.detail ? verdict.detail : tenon_reason_word(verdict.reason);
+}
+
+Result<tenon_memory_info> memory_of(ggml_backend_dev_t device) {
+    auto handle = open_device(device);
+    if (!handle) return handle.error();
+    tenon_memory_info info{};
+    info.struct_size = sizeof info;
+    PluginError error;
+    const tenon_status status = call_plugin(error, (*handle)->v->memory, *handle, &info);
+    if (status != TENON_OK) {
+        return error.as_error(status, device->name.c_str(), "cannot tell its memory");
+    }
+    correct(&info);
+    return info;
+}
+
+// Free and total bytes; zero when the device cannot tell: applications take that for "nothing to
+// report".
+static tenon_memory_info known_memory_of(ggml_backend_dev_t device) {
+    auto info = memory_of(device);
+    if (info) return *info;
+    log(GGML_LOG_LEVEL_WARN, "%s", info.error().text);
+    return {};
 }
 
 bool supports_buft(const ggml_backend_device& device, const ggml_backend_buffer_type& buft) {
@@ -178,7 +174,7 @@ const char* ggml_backend_dev_description(ggml_backend_dev_t device) {
 
 void ggml_backend_dev_memory(ggml_backend_dev_t device, size_t* free, size_t* total) {
     guard_void([&]() -> Result<void> {
-        const Memory memory = device ? memory_of(*device) : Memory{};
+        const tenon_memory_info memory = device ? known_memory_of(device) : tenon_memory_info{};
         if (free) *free = memory.free;
         if (total) *total = memory.total;
         if (!device) return fail(TENON_E_INVALID, "device is null");
@@ -196,7 +192,7 @@ void ggml_backend_dev_get_props(ggml_backend_dev_t device, ggml_backend_dev_prop
     props->name = props->description = "NULL";
     guard_void([&]() -> Result<void> {
         if (!device) return fail(TENON_E_INVALID, "device is null");
-        const Memory memory = memory_of(*device);
+        const tenon_memory_info memory = known_memory_of(device);
         const bool uses_core_memory = device->default_buft->device == nullptr;
         props->name = device->name.c_str();
         props->description = device->description.c_str();

@@ -35,13 +35,14 @@ struct ggml_backend_device {
     ggml_backend_reg* reg = nullptr;
     uint32_t index = 0;                                // of the plugin
     std::string name, description, driver, device_id;  // device_id: "dddd:bb:dd.f" or empty
-    tenon_device_info info{};                          // its strings point into the plugin
+    tenon_device_info info{};                          // its texts are copies
+    std::vector<tenon_kv> attributes;                  // of info
     ggml_backend_buffer_type* default_buft = nullptr;  // never NULL once registered
     ggml_backend_buffer_type* host_buft = nullptr;     // pinned host memory, or NULL
     std::vector<std::unique_ptr<ggml_backend_buffer_type>> bufts;
     std::vector<ggml_backend_buffer_type*> extra_bufts;  // REPACK types, then a NULL
     std::string hidden_because;                          // not shown by index; empty: shown
-    tenon_device* handle = nullptr;                      // open from adopt_plugin() on
+    tenon_device* handle = nullptr;                      // open from make_devices() on
     std::atomic<uint32_t> live_objects{0};               // buffers, streams, events
 
     bool can(uint64_t cap) const { return info.caps & cap; }  // TENON_CAP_*
@@ -52,7 +53,7 @@ struct ggml_backend_reg {
     const tenon_plugin* table = nullptr;
     tenon_plugin_ctx* ctx = nullptr;
     uint32_t serial = 0;
-    std::string name;  // tenon_plugin.display_name
+    std::string name;  // tenon_plugin.display_name, unique
     std::string path;
     ggml_guid guid{};  // of its streams: names the implementation
     std::vector<std::unique_ptr<ggml_backend_device>> devices;
@@ -103,7 +104,7 @@ struct DeviceOutcome {
     uint32_t index = 0;
     std::string name;     // as far as it is known
     std::string refused;  // why it was not registered; empty: it was
-    std::string hidden;   // why it is not shown: known after registry_publish(), see hidden_because
+    std::string hidden;   // why it is not shown: known after register_plugins(), see hidden_because
 };
 
 // The host table for one plugin: log, memory, clock, options of its family, extensions. The address
@@ -111,18 +112,18 @@ struct DeviceOutcome {
 const tenon_host* host_table(const std::string& family);
 
 // Step 14: asks for the devices, opens them and checks their records (plugin-abi.md section 11). A
-// device that fails is left out. The registration becomes visible with registry_publish().
-struct Adopted {
+// device that fails is left out. The registration becomes visible with register_plugins().
+struct MadeDevices {
     std::unique_ptr<ggml_backend_reg> reg;
     std::vector<DeviceOutcome> devices;
 };
-Result<Adopted> adopt_plugin(const LoadedPlugin& plugin);
+Result<MadeDevices> make_devices(const LoadedPlugin& plugin);
 
 // Makes registrations of one load visible, devices sorted: ACCEL, GPU, IGPU, CPU; inside a kind by
 // preference, then plugin order, then index; the setting `devices` (TENON_DEVICES) overrides.
 // Devices that are not shown have hidden_because set afterwards. Returns the stable pointers in the
 // given order.
-std::vector<ggml_backend_reg_t> registry_publish(
+std::vector<ggml_backend_reg_t> register_plugins(
     std::vector<std::unique_ptr<ggml_backend_reg>> regs);
 
 // Warns about names of the setting `devices` that no registered device has.
@@ -130,11 +131,11 @@ void registry_check_list();
 
 // Takes a registration out and closes its devices: TENON_E_BUSY while a stream, buffer or event of
 // it lives. The caller then owns it and calls shutdown.
-Result<std::unique_ptr<ggml_backend_reg>> registry_remove(ggml_backend_reg_t reg);
+Result<std::unique_ptr<ggml_backend_reg>> unregister_plugin(ggml_backend_reg_t reg);
 
 // Keeps what is left of a registration that was taken out, for the handles that applications still
 // hold: their names remain, every other use fails. Nothing in it points into the plugin any more.
-void registry_bury(std::unique_ptr<ggml_backend_reg> reg);
+void keep_for_handles(std::unique_ptr<ggml_backend_reg> reg);
 
 // ---- what placement and memory call -----------------------------------------------------------
 
@@ -145,6 +146,8 @@ Result<void> query_ops(ggml_backend_dev_t device, const ggml_tensor* const* node
 
 // Why a verdict is no: the plugin's own words, else what its reason means.
 const char* refusal_text(const tenon_op_verdict& verdict);
+// What the device says of its memory, as far as it is possible; zeroes for what it does not know.
+Result<tenon_memory_info> memory_of(ggml_backend_dev_t device);
 
 // Whether kernels of the device may use tensors that lie in this buffer type.
 bool supports_buft(const ggml_backend_device& device, const ggml_backend_buffer_type& buft);

@@ -9,6 +9,7 @@
 #include "core/base/os.h"
 #include "core/base/settings.h"
 #include "core/device/device.h"
+#include "core/device/plugin_checks.h"
 #include "core/stream/threads.h"
 #include "core/tensor/types.h"
 #include "tenon/ext/limits.h"
@@ -38,7 +39,8 @@ ggml_log_level level_of(int32_t level) {
 void host_log(const tenon_host* host, int32_t level, const char* topic, const char* text) {
     guard_void([&] {
         const auto* family = host ? static_cast<const FamilyHost*>(host)->family.c_str() : "plugin";
-        log(level_of(level), "%s: %s", topic ? topic : family, text ? text : "");
+        const Readable<kMaxNameBytes> about(topic ? topic : family);
+        log(level_of(level), "%s: %s", about.text, Readable<1024>(text).text);
     });
 }
 
@@ -53,7 +55,7 @@ void host_free(const tenon_host*, void* p, size_t size, size_t align) {
 uint64_t host_now_ns(const tenon_host*) { return os::now_ns(); }
 
 const char* host_option(const tenon_host* host, const char* key) {
-    if (!host || !key) return nullptr;
+    if (!host || !key || !check_name("key", key)) return nullptr;
     return guard<const char*>(nullptr, [&] {
         return setting((static_cast<const FamilyHost*>(host)->family + "." + key).c_str());
     });

@@ -2,19 +2,21 @@
 
 #include "core/device/names.h"
 
-#include <cstring>
 #include <map>
 #include <mutex>
+
+#include "core/base/text.h"
 
 namespace tenon {
 namespace {
 
-using Owners = std::map<std::string, const ggml_backend_device*>;  // NULL: the core
+template <class Owner>
+using Owners = std::map<std::string, const Owner*>;  // by lower case
 
 struct Names {
     std::mutex mutex;
-    Owners devices;  // lower case
-    Owners bufts{{"CPU", nullptr}, {"CPU_Mapped", nullptr}};
+    Owners<ggml_backend_reg> regs;
+    Owners<ggml_backend_device> devices, bufts;
 };
 
 Names& names() {
@@ -22,62 +24,80 @@ Names& names() {
     return *all;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr const char* kCpuFamily = "cpu";
 
-std::string lower(std::string text) {
-    for (char& c : text) c = lower(c);
-    return text;
+const ggml_backend_reg& reg_of(const ggml_backend_reg& reg) { return reg; }
+const ggml_backend_reg& reg_of(const ggml_backend_device& device) { return *device.reg; }
+
+Error reserved(const char* what, const std::string& name, const char* owner,
+               const ggml_backend_reg& reg) {
+    return fail(TENON_E_INVALID, "%s name '%s' belongs to %s, not to family '%s'", what,
+                name.c_str(), owner, reg.table->family);
 }
 
-Result<void> claim(Owners& owners, const std::string& key, const std::string& name,
-                   const char* what, const ggml_backend_device& device) {
-    const auto [it, fresh] = owners.emplace(key, &device);
+template <class Owner>
+Result<void> claim(Owners<Owner>& owners, const std::string& name, const char* what,
+                   const Owner& owner) {
+    const auto [it, fresh] = owners.emplace(lower(name), &owner);
     if (fresh) return {};
-    return fail(TENON_E_INVALID, "%s name '%s' is taken by %s", what, name.c_str(),
-                it->second ? it->second->reg->path.c_str() : "the core");
+    return fail(TENON_E_BUSY, "%s name '%s' is taken by %s", what, name.c_str(),
+                reg_of(*it->second).path.c_str());
+}
+
+template <class Owner>
+void release(Owners<Owner>& owners, const Owner& owner) {
+    std::erase_if(owners, [&](const auto& entry) { return entry.second == &owner; });
 }
 
 }  // namespace
 
-bool is_utf8(const char* text) {
-    if (!text) return true;
-    const auto* p = reinterpret_cast<const uint8_t*>(text);
-    while (*p) {
-        const int n = *p < 0x80 ? 1 : *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
-        if (n == 0) return false;
-        uint32_t code = n == 1 ? *p : *p & (0x7fu >> n);
-        for (int i = 1; i < n; ++i) {
-            if ((p[i] & 0xc0) != 0x80) return false;  // also the end of the text
-            code = code << 6 | (p[i] & 0x3fu);
-        }
-        constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-        const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-        if (code < kSmallest[n] || code > 0x10ffff || surrogate) return false;
-        p += n;
-    }
-    return true;
+bool same_name(const char* a, const char* b) { return lower(a) == lower(b); }
+
+bool is_of_cpu_family(const ggml_backend_reg& reg) {
+    return reg.table && reg.table->family == std::string_view(kCpuFamily);
 }
 
-bool same_name(const char* a, const char* b) {
-    while (*a && lower(*a) == lower(*b)) ++a, ++b;
-    return lower(*a) == lower(*b);
+Result<void> claim_registration_name(ggml_backend_reg& reg, bool coexists) {
+    const std::lock_guard lock(names().mutex);
+    if (lower(reg.name) == "cpu" && !is_of_cpu_family(reg)) {
+        return reserved("registration", reg.name, "the family cpu", reg);
+    }
+    const auto it = names().regs.find(lower(reg.name));
+    const bool is_sibling = it != names().regs.end() && it->second->table &&
+                            it->second->table->family == std::string_view(reg.table->family);
+    if (coexists && is_sibling) reg.name += std::string("-") + reg.table->variant;
+    return claim(names().regs, reg.name, "registration", reg);
 }
 
 Result<void> claim_device_name(const ggml_backend_device& device) {
     const std::lock_guard lock(names().mutex);
-    return claim(names().devices, lower(device.name), device.name, "device", device);
+    if (lower(device.name) == "cpu" && !is_of_cpu_family(*device.reg)) {
+        return reserved("device", device.name, "the family cpu", *device.reg);
+    }
+    return claim(names().devices, device.name, "device", device);
 }
 
 Result<void> claim_buffer_type_name(const std::string& name, const ggml_backend_device& device) {
+    const std::string key = lower(name);
+    if (key == "cpu" || key == "cpu_mapped") {
+        return reserved("buffer type", name, "the core", *device.reg);
+    }
+    if (key.starts_with("cpu_") && !is_of_cpu_family(*device.reg)) {
+        return reserved("buffer type", name, "the family cpu", *device.reg);
+    }
     const std::lock_guard lock(names().mutex);
-    return claim(names().bufts, name, name, "buffer type", device);
+    return claim(names().bufts, name, "buffer type", device);
 }
 
 void release_names_of(const ggml_backend_device& device) {
     const std::lock_guard lock(names().mutex);
-    const auto is_its = [&](const auto& entry) { return entry.second == &device; };
-    std::erase_if(names().devices, is_its);
-    std::erase_if(names().bufts, is_its);
+    release(names().devices, device);
+    release(names().bufts, device);
+}
+
+void release_name_of(const ggml_backend_reg& reg) {
+    const std::lock_guard lock(names().mutex);
+    release(names().regs, reg);
 }
 
 }  // namespace tenon

@@ -9,16 +9,15 @@
 
 #include "core/base/bits.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/device/names.h"
+#include "core/device/plugin_checks.h"
 #include "core/stream/threads.h"
 #include "tenon/ext/features.h"
 
 namespace tenon {
 namespace {
 
-constexpr uint32_t kMaxDevices = 256;  // of one plugin; more is a broken answer
-constexpr uint32_t kMaxBufferTypes = 64;
-constexpr uint32_t kMaxAttributes = 256;
 constexpr ggml_guid kCpuGuid = {0xaa, 0x67, 0xc7, 0x43, 0x96, 0xe6, 0xa3, 0x8a,
                                 0xe3, 0xaf, 0xea, 0x92, 0x36, 0xbc, 0xfc, 0x89};
 
@@ -62,9 +61,12 @@ template <class Object>
 Result<Object*> checked(tenon_status status, Object* object, const PluginError& error,
                         const std::string& who, const char* what) {
     if (status != TENON_OK) return error.as_error(status, who.c_str(), what);
-    if (!object) {
+    if (!is_table_address(object)) {
         return fail(TENON_E_INTERNAL, "device '%s': %s: success without a result", who.c_str(),
                     what);
+    }
+    if (!is_table_address(object->v)) {
+        return fail(TENON_E_INTERNAL, "device '%s': %s: no function table", who.c_str(), what);
     }
     if (!is_complete(object->v)) {
         discard(object);
@@ -72,25 +74,6 @@ Result<Object*> checked(tenon_status status, Object* object, const PluginError& 
                     what);
     }
     return object;
-}
-
-Result<void> check_info(const tenon_device_info& info) {
-    if (!info.name || !*info.name) return fail(TENON_E_INVALID, "device has no name");
-    if (!is_utf8(info.name)) return fail(TENON_E_INVALID, "device name is not UTF-8");
-    if (!is_utf8(info.description) || !is_utf8(info.driver)) {
-        return fail(TENON_E_INVALID, "description or driver text is not UTF-8");
-    }
-    if (info.n_attributes > kMaxAttributes) {
-        return fail(TENON_E_INVALID, "%u attributes, at most %u", info.n_attributes,
-                    kMaxAttributes);
-    }
-    for (uint32_t i = 0; i < info.n_attributes; ++i) {
-        if (!info.attributes || !info.attributes[i].key || !is_utf8(info.attributes[i].key) ||
-            !is_utf8(info.attributes[i].value)) {
-            return fail(TENON_E_INVALID, "attribute %u is missing or not UTF-8", i);
-        }
-    }
-    return {};
 }
 
 std::string device_id_of(const tenon_device_identity& id) {
@@ -117,17 +100,6 @@ ggml_backend_buffer_type* shared_type(const ggml_backend_reg& reg, const tenon_b
     return nullptr;
 }
 
-Result<void> check_buft(const tenon_buft_info& info, uint32_t index) {
-    if (!info.name || !*info.name || !is_utf8(info.name)) {
-        return fail(TENON_E_INVALID, "buffer type %u has no valid name", index);
-    }
-    if (!is_power_of_two(info.alignment)) {
-        return fail(TENON_E_INVALID, "buffer type '%s': alignment %llu is no power of two",
-                    info.name, static_cast<unsigned long long>(info.alignment));
-    }
-    return {};
-}
-
 Result<void> add_buffer_type(ggml_backend_device& device, uint32_t index) {
     const auto* v = device.handle->v;
     tenon_buft_info info{};
@@ -137,7 +109,7 @@ Result<void> add_buffer_type(ggml_backend_device& device, uint32_t index) {
     if (status != TENON_OK) {
         return error.as_error(status, device.name.c_str(), "cannot describe a buffer type");
     }
-    if (auto ok = check_buft(info, index); !ok) return ok;
+    if (auto ok = check_buffer_type(info, index); !ok) return ok;
 
     ggml_backend_buffer_type* type = shared_type(*device.reg, info);
     if (!type) {
@@ -165,6 +137,15 @@ Result<void> add_buffer_type(ggml_backend_device& device, uint32_t index) {
     return {};
 }
 
+// Programs take a device of kind CPU for the one that ggml-cpu.h is about.
+Result<void> check_kind(const ggml_backend_device& device) {
+    if (device.info.kind != TENON_DEVICE_CPU || is_of_cpu_family(*device.reg)) return {};
+    return fail(TENON_E_INVALID,
+                "device '%s' is of kind CPU, which belongs to the family cpu; family '%s' may say "
+                "ACCEL",
+                device.name.c_str(), device.reg->table->family);
+}
+
 Result<void> add_buffer_types(ggml_backend_device& device) {
     const auto* v = device.handle->v;
     const uint32_t n =
@@ -188,6 +169,24 @@ Result<void> add_buffer_types(ggml_backend_device& device) {
     return {};
 }
 
+// The plugin's record with texts of our own: nobody reads the plugin's again.
+void keep_texts(ggml_backend_device& device) {
+    tenon_device_info& info = device.info;
+    info.struct_size = sizeof info;  // whatever the plugin made of it
+    device.name = info.name;
+    device.description = info.description ? info.description : "";
+    device.driver = info.driver ? info.driver : "";
+    device.device_id = device_id_of(info.identity);
+    for (uint32_t i = 0; i < info.n_attributes; ++i) {
+        const tenon_kv& item = info.attributes[i];
+        device.attributes.push_back({keep(item.key), item.value ? keep(item.value) : nullptr});
+    }
+    info.name = device.name.c_str();
+    info.description = device.description.c_str();
+    info.driver = device.driver.c_str();
+    info.attributes = device.attributes.data();
+}
+
 Result<void> fill_device(ggml_backend_device& device, std::string* name) {
     const tenon_plugin& table = *device.reg->table;
     tenon_device_info& info = device.info;
@@ -195,14 +194,13 @@ Result<void> fill_device(ggml_backend_device& device, std::string* name) {
     PluginError error;
     tenon_status status =
         call_plugin(error, table.device_info, device.reg->ctx, device.index, &info);
-    if (status != TENON_OK) return error.as_error(status, table.display_name, "no device info");
-    if (info.name && is_utf8(info.name)) *name = info.name;
-    if (auto ok = check_info(info); !ok) return ok;
-
-    device.name = info.name;
-    device.description = info.description ? info.description : "";
-    device.driver = info.driver ? info.driver : "";
-    device.device_id = device_id_of(info.identity);
+    if (status != TENON_OK) {
+        return error.as_error(status, device.reg->name.c_str(), "no device info");
+    }
+    if (check_name("device name", info.name)) *name = info.name;
+    if (auto ok = check_device_info(info); !ok) return ok;
+    keep_texts(device);
+    if (auto ok = check_kind(device); !ok) return ok;
     if (auto ok = claim_device_name(device); !ok) return ok;
 
     tenon_open_params params{sizeof params, 0, nullptr};
@@ -218,9 +216,14 @@ void fill_features(ggml_backend_reg& reg) {
     const auto* features =
         static_cast<const tenon_ext_features*>(plugin_extension(reg, TENON_EXT_FEATURES));
     if (!TENON_HAS(features, tenon_ext_features, items)) return;
+    if (auto ok = check_pairs("features", features->items, features->n, kMaxFeatures); !ok) {
+        log(GGML_LOG_LEVEL_WARN, "plugin '%s': %s: %s; left out", reg.name.c_str(),
+            TENON_EXT_FEATURES, ok.error().text);
+        return;
+    }
     for (uint32_t i = 0; i < features->n; ++i) {
         const tenon_kv& item = features->items[i];
-        if (item.key && item.value) reg.features.push_back({item.key, item.value});
+        if (item.value) reg.features.push_back({keep(item.key), keep(item.value)});
     }
     reg.features.push_back({nullptr, nullptr});
 }
@@ -243,18 +246,11 @@ void fill_guid(ggml_backend_reg& reg) {
 }  // namespace
 
 Error PluginError::as_error(tenon_status status, const char* who, const char* what) const {
-    const auto length = [](const char* text, size_t capacity) {
-        return static_cast<int>(::strnlen(text, capacity));
-    };
-    const int message_length = length(message, sizeof message);
-    const char* text = message_length ? message : status_text(status);
-    const int text_length = message_length ? message_length : static_cast<int>(std::strlen(text));
-    const int name_length = length(native_name, sizeof native_name);
-    if (name_length) {
-        return fail(status, "%s: %s: %.*s (%.*s)", who, what, text_length, text, name_length,
-                    native_name);
-    }
-    return fail(status, "%s: %s: %.*s", who, what, text_length, text);
+    const Readable<sizeof message> said(message);
+    const Readable<sizeof native_name> name(native_name);
+    const char* text = said.text[0] ? said.text : status_text(status);
+    if (name.text[0]) return fail(status, "%s: %s: %s (%s)", who, what, text, name.text);
+    return fail(status, "%s: %s: %s", who, what, text);
 }
 
 Result<void> may_enter(const ggml_backend_reg& reg) {
@@ -263,8 +259,8 @@ Result<void> may_enter(const ggml_backend_reg& reg) {
                 reg.name.c_str());
 }
 
-Result<Adopted> adopt_plugin(const LoadedPlugin& plugin) {
-    Adopted adopted;
+Result<MadeDevices> make_devices(const LoadedPlugin& plugin) {
+    MadeDevices adopted;
     adopted.reg = std::make_unique<ggml_backend_reg>();
     ggml_backend_reg& reg = *adopted.reg;
     reg.table = plugin.table;
@@ -274,6 +270,9 @@ Result<Adopted> adopt_plugin(const LoadedPlugin& plugin) {
     reg.path = plugin.path;
     reg.generation = fork_generation();
     reg.fork_safe = plugin.note_flags & TENON_NOTE_FORK_SAFE;
+    if (auto ok = claim_registration_name(reg, plugin.note_flags & TENON_NOTE_COEXISTS); !ok) {
+        return ok.error();
+    }
     fill_guid(reg);
     fill_features(reg);
 
@@ -325,16 +324,16 @@ Result<tenon_stream*> open_plugin_stream(ggml_backend_device& device, const char
     return checked(status, stream, error, device.name, "cannot open a stream");
 }
 
-// A buffer whose memory is missing or misaligned is given back: tensors in it could not be placed.
+// A buffer whose memory is missing, misaligned or too long is given back: tensors in it could not
+// be placed.
 static Result<PluginBuffer> checked_buffer(tenon_status status, tenon_buffer* buffer, void* base,
                                            const PluginError& error, const std::string& who,
-                                           const char* what, size_t alignment) {
+                                           const char* what, size_t size, size_t alignment) {
     auto ok = checked(status, buffer, error, who, what);
     if (!ok) return ok.error();
-    if (!base || reinterpret_cast<uintptr_t>(base) % alignment != 0) {
+    if (auto good = check_base(base, size, alignment); !good) {
         discard(buffer);
-        return fail(TENON_E_INTERNAL, "%s: %s: base %p is null or not aligned to %zu", who.c_str(),
-                    what, base, alignment);
+        return fail(TENON_E_INTERNAL, "%s: %s: %s", who.c_str(), what, good.error().text);
     }
     return PluginBuffer{buffer, base};
 }
@@ -350,7 +349,7 @@ Result<PluginBuffer> alloc_plugin_buffer(ggml_backend_buffer_type& buft, size_t 
                                             size, GGML_BACKEND_BUFFER_USAGE_ANY, &buffer, &base);
     char what[64];
     std::snprintf(what, sizeof what, "cannot allocate %zu bytes", size);
-    return checked_buffer(status, buffer, base, error, buft.name, what, buft.alignment);
+    return checked_buffer(status, buffer, base, error, buft.name, what, size, buft.alignment);
 }
 
 Result<PluginBuffer> wrap_plugin_buffer(ggml_backend_device& device, void* host, size_t size,
@@ -368,7 +367,7 @@ Result<PluginBuffer> wrap_plugin_buffer(ggml_backend_device& device, void* host,
                                             max_tensor, &buffer, &base);
     char what[64];
     std::snprintf(what, sizeof what, "cannot wrap %zu bytes of the application", size);
-    return checked_buffer(status, buffer, base, error, device.name, what, 1);
+    return checked_buffer(status, buffer, base, error, device.name, what, size, 1);
 }
 
 Result<tenon_event*> new_plugin_event(ggml_backend_device& device) {
@@ -383,16 +382,26 @@ Result<tenon_event*> new_plugin_event(ggml_backend_device& device) {
     return checked(status, event, error, device.name, "cannot make an event");
 }
 
+// What an extension function answered, if it can be a table.
+static const void* table_or_null(const void* answer, const std::string& who, const char* id) {
+    if (!answer || is_table_address(answer)) return answer;
+    log_once(GGML_LOG_LEVEL_WARN, "%s: extension %s is at address %p; left out", who.c_str(), id,
+             answer);
+    return nullptr;
+}
+
 const void* device_extension(const ggml_backend_device& device, const char* id) {
     if (!device.handle || !device.handle->v->extension || !may_enter(*device.reg)) return nullptr;
-    return ask_plugin<const void*>(device.name.c_str(), "extension", nullptr,
-                                   device.handle->v->extension, device.handle, id);
+    return table_or_null(ask_plugin<const void*>(device.name.c_str(), "extension", nullptr,
+                                                 device.handle->v->extension, device.handle, id),
+                         device.name, id);
 }
 
 const void* plugin_extension(const ggml_backend_reg& reg, const char* id) {
     if (!TENON_HAS(reg.table, tenon_plugin, extension) || !may_enter(reg)) return nullptr;
-    return ask_plugin<const void*>(reg.name.c_str(), "extension", nullptr, reg.table->extension,
-                                   reg.ctx, id);
+    return table_or_null(ask_plugin<const void*>(reg.name.c_str(), "extension", nullptr,
+                                                 reg.table->extension, reg.ctx, id),
+                         reg.name, id);
 }
 
 }  // namespace tenon
@@ -401,4 +410,5 @@ bool ggml_backend_reg::is_cpu() const { return name == "CPU"; }
 
 ggml_backend_reg::~ggml_backend_reg() {
     for (const auto& device : devices) tenon::close_device(*device);
+    tenon::release_name_of(*this);
 }

@@ -39,8 +39,11 @@ void set_abort_callback(ggml_backend_t backend, ggml_abort_callback callback, vo
 }
 
 const tenon_ext_host_memory* host_memory_of(const ggml_backend_device& device) {
-    return static_cast<const tenon_ext_host_memory*>(
+    const auto* memory = static_cast<const tenon_ext_host_memory*>(
         device_extension(device, TENON_EXT_HOST_MEMORY));
+    const bool whole = TENON_HAS(memory, tenon_ext_host_memory, pin) &&
+                       TENON_HAS(memory, tenon_ext_host_memory, unpin);
+    return whole ? memory : nullptr;
 }
 
 // Memory is pinned by the first device that can: the functions applications call name no device.

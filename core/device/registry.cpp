@@ -13,7 +13,6 @@
 #include "core/device/names.h"
 #include "core/device/plugin_adapter.h"
 #include "core/stream/stream.h"
-#include "loader/loader.h"
 
 namespace tenon {
 namespace {
@@ -134,11 +133,11 @@ const RegistrySnapshot& loaded_registry() {
 }
 
 const RegistrySnapshot& registry() {
-    ensure_loaded();
+    load_on_first_use();
     return loaded_registry();
 }
 
-std::vector<ggml_backend_reg_t> registry_publish(
+std::vector<ggml_backend_reg_t> register_plugins(
     std::vector<std::unique_ptr<ggml_backend_reg>> regs) {
     const std::vector<std::string> wanted = setting_list("devices");
     const auto load = sorted_devices(regs, wanted);
@@ -173,7 +172,7 @@ void registry_check_list() {
     }
 }
 
-Result<std::unique_ptr<ggml_backend_reg>> registry_remove(ggml_backend_reg_t reg) {
+Result<std::unique_ptr<ggml_backend_reg>> unregister_plugin(ggml_backend_reg_t reg) {
     const std::lock_guard lock(state().mutex);
     auto& owned = state().owned;
     const auto it = std::find_if(owned.begin(), owned.end(),
@@ -198,20 +197,14 @@ Result<std::unique_ptr<ggml_backend_reg>> registry_remove(ggml_backend_reg_t reg
         drop_cached_streams(*device);
         close_device(*device);
     }
+    release_name_of(*taken);
     return taken;
 }
 
-void registry_bury(std::unique_ptr<ggml_backend_reg> reg) {
+void keep_for_handles(std::unique_ptr<ggml_backend_reg> reg) {
     reg->table = nullptr;
     reg->ctx = nullptr;
     reg->features.clear();
-    for (const auto& device : reg->devices) {
-        device->info.name = device->name.c_str();
-        device->info.description = device->description.c_str();
-        device->info.driver = device->driver.c_str();
-        device->info.attributes = nullptr;
-        device->info.n_attributes = 0;
-    }
     const std::lock_guard lock(state().mutex);
     state().buried.push_back(std::move(reg));
 }

@@ -14,6 +14,12 @@ struct RegistrySnapshot {
     std::vector<ggml_backend_dev_t> hidden;   // found by exact name only
 };
 
+// What the first use of the registry calls, and every later one: it costs next to nothing once the
+// default plugins are loaded. Whoever puts the library together defines it (the loader does), as a
+// constant, so that it is there before any constructor runs.
+using LoadFunction = void (*)();
+extern const LoadFunction load_on_first_use;
+
 // The present state. `registry()` loads the default plugins on first use, `loaded_registry()` never
 // loads anything.
 const RegistrySnapshot& registry();

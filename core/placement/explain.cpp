@@ -19,16 +19,10 @@ constexpr const char* kWhyWords[] = {"fallback", "user",   "weights",   "input",
                                      "refused",  "memory", "fallback",  "untrusted"};
 static_assert(std::size(kWhyWords) == static_cast<size_t>(Why::kUntrusted) + 1);
 
-constexpr const char* kReasonWords[] = {"none",      "unknown-op",  "not-implemented", "type",
-                                        "type-mix",  "shape",       "strides",         "alignment",
-                                        "too-large", "op-param",    "hardware",        "driver",
-                                        "disabled",  "buffer-type", "workspace"};
-static_assert(std::size(kReasonWords) == TENON_REASON_WORKSPACE + 1);
-
 void write_verdict(const ggml_backend_sched& sched, const Item& item, int b, char* out,
                    size_t size) {
     const tenon_op_verdict* verdict = sched.verdict_of(b, item);
-    const char* word = reason_word(verdict ? verdict->reason : 0u);
+    const char* word = tenon_reason_word(verdict ? verdict->reason : 0u);
     const char* detail = verdict && verdict->detail ? verdict->detail : "";
     std::snprintf(out, size, "%s: %s%s%s%s", ggml_backend_name(sched.backends[b]), detail,
                   *detail ? " (" : "", word, *detail ? ")" : "");
@@ -99,10 +93,6 @@ bool give(T* out, T& record) {
 }  // namespace
 
 const char* why_word(Why why) { return kWhyWords[static_cast<size_t>(why)]; }
-
-const char* reason_word(uint32_t reason) {
-    return reason < std::size(kReasonWords) ? kReasonWords[reason] : "unknown";
-}
 
 void write_refusals(const ggml_backend_sched& sched, const Item& item, BackendMask mask, char* out,
                     size_t size) {

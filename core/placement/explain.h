@@ -8,9 +8,6 @@ namespace tenon::placement {
 // The stable word of a reason: "weights".
 const char* why_word(Why why);
 
-// The stable word of a verdict's reason: "type-mix".
-const char* reason_word(uint32_t reason);
-
 // "M0: only f32 (type); CPU: …": why each backend of the mask refuses the node, as far as it fits.
 void write_refusals(const ggml_backend_sched& sched, const Item& item, BackendMask mask, char* out,
                     size_t size);

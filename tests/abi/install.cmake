@@ -22,6 +22,19 @@ run("install" "" sh -c "umask 002 && '${CMAKE_COMMAND}' --install '${BUILD}' --p
 file(RENAME ${scratch}/first ${prefix})
 string(REPLACE "." "\\." prefix_pattern "${prefix}")
 
+# ---- no installed file looks for libraries in the working directory --------------------------------
+find_program(readelf readelf REQUIRED)
+file(GLOB files ${prefix}/${BINDIR}/* ${prefix}/${LIBDIR}/*.so* ${prefix}/${LIBDIR}/tenon/plugins-1/*)
+foreach(file ${files})
+  execute_process(COMMAND ${readelf} -dW ${file} OUTPUT_VARIABLE dynamic ERROR_QUIET)
+  if(dynamic MATCHES "R(UN)?PATH[^\n]*\\[([^]]*)\\]")
+    set(elements ":${CMAKE_MATCH_2}:")
+    if(elements MATCHES "::|:[^/$:]")
+      message(FATAL_ERROR "${file}: empty or relative element in its RUNPATH [${CMAKE_MATCH_2}]")
+    endif()
+  endif()
+endforeach()
+
 set(bin ${prefix}/${BINDIR})
 run("the library beside the tools is used" "library +${prefix_pattern}/${LIBDIR}/libtenon\\.so" ${bin}/rt-info --paths)
 run("the plugins beside the library are used" "loaded +cpu +[a-z0-9]+ .*${prefix_pattern}/${LIBDIR}/tenon/plugins-1 "

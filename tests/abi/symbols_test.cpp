@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -85,6 +86,33 @@ TEST(Plugin, NeedsNoSymbolOfTheCore) {
                 << file << " needs " << name;
         }
     }
+}
+
+// An empty or relative element is the working directory, or below it.
+TEST(RunPath, NothingBuiltLooksForLibrariesInTheWorkingDirectory) {
+    size_t n_seen = 0;
+    for (const char* directory : {"/bin", "/lib", "/lib/tenon/plugins-1"}) {
+        for (const auto& entry :
+             std::filesystem::directory_iterator(std::string(TENON_BUILD_DIR) + directory)) {
+            const std::string file = entry.path();
+            const bool is_elf = entry.is_regular_file() && read(file).substr(0, 4) ==
+                                                               "\x7f"
+                                                               "ELF";
+            if (!is_elf) continue;
+            ++n_seen;
+            for (const std::string& line : lines_of(TENON_READELF " -dW '" + file + "'")) {
+                std::smatch path;
+                if (!std::regex_search(line, path, std::regex("\\(R(?:UN)?PATH\\).*\\[(.*)\\]")))
+                    continue;
+                std::stringstream elements(path[1].str() + ":end");
+                for (std::string one; std::getline(elements, one, ':');) {
+                    EXPECT_TRUE(one == "end" || one.starts_with("/") || one.starts_with("$ORIGIN"))
+                        << file << ": '" << one << "' in [" << path[1] << "]";
+                }
+            }
+        }
+    }
+    EXPECT_GT(n_seen, 1u);
 }
 
 TEST(Plugin, NeedsNoLibraryBeyondTheLanguageRuntime) {

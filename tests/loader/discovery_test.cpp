@@ -118,6 +118,30 @@ TEST_F(Discovery, BackendPathIsLoadedToo) {
     EXPECT_EQ(o.plugin("extra.so")["origin"], "GGML_BACKEND_PATH");
 }
 
+TEST_F(Discovery, BackendPathThatIsNotAbsoluteIsRefused) {
+    put("good", "here");
+    env_["TENON_PLUGIN_PATH"] = new_directory("empty");
+    for (const char* relative : {"here.so", "./here.so", "../plugins/here.so"}) {
+        env_["GGML_BACKEND_PATH"] = relative;
+        const auto before = std::filesystem::current_path();
+        std::filesystem::current_path(dir_);
+        const Outcome o = run();
+        std::filesystem::current_path(before);
+        EXPECT_TRUE(o.devices().empty()) << relative;
+        EXPECT_TRUE(o.plugin("here.so").is_null());
+        EXPECT_EQ(o.warnings("GGML_BACKEND_PATH: '" + std::string(relative) +
+                             "' skipped: not an absolute path"),
+                  1u);
+    }
+}
+
+TEST_F(Discovery, UserDirectoryThatIsNotAbsoluteIsRefused) {
+    env_.erase("TENON_PLUGIN_PATH");
+    env_["XDG_DATA_HOME"] = "share";
+    const Outcome o = run({"set=user_plugins=1", "all", "log"});
+    EXPECT_EQ(o.warnings("XDG_DATA_HOME: 'share' skipped: not an absolute path"), 1u);
+}
+
 TEST_F(Discovery, RefusalOfTheBackendPathIsAnError) {
     env_["GGML_BACKEND_PATH"] = root_ + "/text.so";
     write_file(root_ + "/text.so", "no plugin");

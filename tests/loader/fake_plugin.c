@@ -35,6 +35,7 @@ enum {
     FAKE_NASTY_NAME,   /* quotes, backslash, newline, escape sequence in texts */
     FAKE_GPUS,         /* eight equal GPUs at PCI 0000:41..48:00.0 */
     FAKE_SAME_GPU,     /* one GPU at PCI 0000:41:00.0, less preferred */
+    FAKE_STUCK,        /* an initialiser sleeps for a minute */
     FAKE_HANGS,        /* device_info sleeps for a minute */
     FAKE_UNLOADABLE,   /* may be unmapped */
     FAKE_COEXISTS,     /* may load beside others of its family */
@@ -323,6 +324,10 @@ const void* fake_keeps_its_functions[] = {(const void*)score,           (const v
                                           (const void*)shutdown_plugin, (const void*)device_count,
                                           (const void*)device_info,     (const void*)device_open,
                                           (const void*)extension,       (const void*)&note};
+#endif
+
+#if FAKE_WITH_STUCK_INITIALISER
+__attribute__((constructor)) static void get_stuck(void) { sleep(60); }
 #endif
 
 #if FAKE_WITH_INITIALISER

@@ -29,11 +29,12 @@ protected:
 
     std::string word(bool root_only = false) {
         TrustedFile out;
-        const Check no = check_file(file_, root_only, context_, &out);
+        const Check no = check_file(file_, {root_only, vouched_}, context_, &out);
         return no ? no->word : "";
     }
 
     std::string dir_, file_;
+    bool vouched_ = false;
     TrustContext context_;
 };
 
@@ -64,10 +65,46 @@ TEST_F(Trust, OwnerOfTheLibraryMayOwnPlugins) {
     EXPECT_EQ(word(/*root_only=*/true), "unsafe-owner");
 }
 
+TEST_F(Trust, OwnerOfTheLibraryMayOwnDirectoriesBelowIt) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+    ASSERT_EQ(::chown(file_.c_str(), 4242, 0), 0);
+    ASSERT_EQ(::chown(dir_.c_str(), 4242, 0), 0);
+    context_.library_owner = 4242;
+    EXPECT_EQ(word(), "unsafe-dir");  // the library is elsewhere
+    context_.library_path = std::filesystem::path(dir_).parent_path() / "libtenon.so.0";
+    EXPECT_EQ(word(), "");
+    context_.library_owner = 4343;
+    EXPECT_EQ(word(), "unsafe-owner");
+    context_.library_owner = 4242;
+    ::chmod(dir_.c_str(), 0775);
+    EXPECT_EQ(word(), "unsafe-dir");  // its group may write
+}
+
+TEST_F(Trust, OwnerOfTheLibraryMayOwnWhatItsAdministratorNamed) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+    ASSERT_EQ(::chown(file_.c_str(), 4242, 0), 0);
+    ASSERT_EQ(::chown(dir_.c_str(), 4242, 0), 0);
+    context_.library_owner = 4242;
+    vouched_ = true;
+    EXPECT_EQ(word(), "");
+    EXPECT_EQ(word(/*root_only=*/true), "unsafe-owner");
+    context_.library_owner = 4343;
+    EXPECT_EQ(word(), "unsafe-owner");
+}
+
+TEST_F(Trust, OwnersWithoutANumberAreTheLibrarysOnlyBelowIt) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+    ASSERT_EQ(::chown(file_.c_str(), 4242, 0), 0);
+    context_.library_owner = context_.unmapped_owner = 4242;
+    EXPECT_EQ(word(), "unsafe-owner");  // any of them
+    context_.library_path = std::filesystem::path(dir_).parent_path() / "libtenon.so.0";
+    EXPECT_EQ(word(), "");
+}
+
 TEST_F(Trust, RelativePathsAreRefusedUnderElevatedPrivileges) {
     context_.elevated = true;
     TrustedFile out;
-    const Check no = check_file("x.so", false, context_, &out);
+    const Check no = check_file("x.so", {}, context_, &out);
     ASSERT_TRUE(no);
     EXPECT_STREQ(no->word, "unsafe-dir");
 }

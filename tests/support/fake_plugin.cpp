@@ -168,7 +168,8 @@ FakePlugin& FakePlugin::make(const std::string& display_name, std::vector<FakeDe
     plugin.table.struct_size = sizeof plugin.table;
     plugin.table.abi_major = TENON_ABI_MAJOR;
     plugin.table.id = plugin.display_name_.c_str();
-    plugin.table.family = plugin.table.variant = "fake";
+    plugin.table.family = display_name == "CPU" ? "cpu" : "fake";
+    plugin.table.variant = "fake";
     plugin.table.version = "1.0";
     plugin.table.display_name = plugin.display_name_.c_str();
     plugin.table.device_count = device_count;
@@ -184,16 +185,17 @@ ggml_backend_reg_t FakePlugin::load() {
     loaded.table = &table;
     loaded.ctx = new tenon_plugin_ctx{this};
     loaded.serial = next_serial++;
+    loaded.note_flags = note_flags;
     loaded.path = "/test/" + display_name_ + ".so";
     features.struct_size = sizeof features;
     features.n = static_cast<uint32_t>(feature_items.size());
     features.items = feature_items.data();
-    auto adopted = adopt_plugin(loaded);
+    auto adopted = make_devices(loaded);
     if (!adopted) return nullptr;
     outcomes = adopted->devices;
     std::vector<std::unique_ptr<ggml_backend_reg>> regs;
     regs.push_back(std::move(adopted->reg));
-    return reg_ = registry_publish(std::move(regs))[0];
+    return reg_ = register_plugins(std::move(regs))[0];
 }
 
 ggml_backend_dev_t FakePlugin::device(size_t i) const {
@@ -204,7 +206,7 @@ ggml_backend_dev_t FakePlugin::device(size_t i) const {
 }
 
 bool FakePlugin::unload() {
-    auto removed = registry_remove(reg_);
+    auto removed = unregister_plugin(reg_);
     if (!removed) return false;
     delete (*removed)->ctx;
     reg_ = nullptr;

@@ -79,6 +79,7 @@ public:
     bool unload();
 
     tenon_plugin table{};
+    uint32_t note_flags = 0;  // TENON_NOTE_*
     tenon_ext_features features{};
     std::vector<tenon_kv> feature_items;
 

@@ -401,6 +401,39 @@ TEST_F(RtInfo, HangingPluginEndsWithWhatIsKnown) {
     expect_has(a.err, "hangs.so did not finish within 1 s");
 }
 
+// A site install of another administrator, and one whose owner has no number in a sandbox.
+TEST_F(RtInfo, TreeOfAnotherOwnerIsTrustedBelowItsOwnLibrary) {
+    if (!is_root()) GTEST_SKIP() << "only root can give files away";
+    const std::string site = new_directory("site"), plugins = site + "/lib/tenon/plugins-1";
+    env_["site"] = site;
+    ASSERT_EQ(shell("mkdir -p $site/bin $site/lib/tenon/plugins-1 && cp \"$rt_info\" $site/bin && "
+                    "cp -P \"$(dirname \"$rt_info\")\"/../lib/libtenon.so* $site/lib")
+                  .code,
+              0);
+    put("good", "good", plugins);
+    ASSERT_EQ(shell("chmod -R go-w $site && chown -R 4242:4242 $site").code, 0);
+    env_.erase("TENON_PLUGIN_PATH");
+    expect_has(shell("$site/bin/rt-info --list").out, "fake0");
+    if (shell("unshare --user --map-root-user true").code != 0) {
+        GTEST_SKIP() << "no user namespaces here";
+    }
+    expect_has(shell("unshare --user --map-root-user $site/bin/rt-info --list").out, "fake0");
+    ASSERT_EQ(shell("chown 4343 $site/lib/tenon/plugins-1").code, 0);
+    expect_has(shell("$site/bin/rt-info --plugins").out, "unsafe-dir");
+}
+
+// The dynamic linker is busy with it, and what needs the dynamic linker would wait.
+TEST_F(RtInfo, PluginThatIsStuckInAnInitialiserEndsWithWhatIsKnown) {
+    put("good", "a");
+    put_family("stuck", "zzz");
+    for (const char* arguments : {"--plugins --timeout 1", "--json --timeout 1"}) {
+        const Answer a = rt_info(arguments);
+        EXPECT_EQ(a.code, 124);
+        expect_has(a.out, "loading");
+        expect_has(a.err, "stuck.so did not finish within 1 s");
+    }
+}
+
 TEST_F(RtInfo, FullDiskIsAnErrorAndClosedDescriptorsAreNone) {
     put("good");
     EXPECT_EQ(shell("\"$rt_info\" >/dev/full").code, 1);

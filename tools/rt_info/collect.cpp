@@ -50,22 +50,14 @@ constexpr const char* kForeignVariables[] = {
     "GGML_VK_VISIBLE_DEVICES",  "GGML_DISABLE_VULKAN",  "GGML_BACKEND_PATH",
     "GGML_CUDA_DISABLE_GRAPHS",
 };
-// States that are a matter of course.
-constexpr const char* kQuiet[] = {"loaded",       "candidate", "disabled", "not-selected",
-                                  "cpu-features", "shadowed",  "unloaded", "variant-not-chosen",
-                                  "not-elf",      "no-note",   "loading"};
-// States that are normal, and a loss only when nothing else of the family works.
-constexpr const char* kNormal[] = {"no-driver", "no-device", "score-zero", "loaded-idle",
-                                   "cpu-features"};
-// States that --strict forgives, beside the good ones.
-constexpr const char* kForgiven[] = {
-    "loaded",       "loaded-idle",  "candidate", "unloaded",           "disabled",
-    "not-selected", "cpu-features", "shadowed",  "variant-not-chosen", "score-zero",
-    "no-driver",    "no-device",    "loading"};
-
-template <size_t n>
-bool is_one_of(const char* const (&words)[n], const std::string& word) {
-    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+// What the library says of a state; FAULT for a word it does not know.
+tenon_plugin_state state_of(const std::string& word) {
+    tenon_plugin_state state{};
+    state.struct_size = sizeof state;
+    for (size_t i = 0; tenon_plugin_state_get(i, &state); ++i) {
+        if (word == state.word) return state;
+    }
+    return {sizeof state, 0, TENON_STATE_FAULT, 0, TENON_E_INVALID, 0, "", ""};
 }
 
 const char* kind_name(uint32_t kind) {
@@ -260,7 +252,8 @@ void collect_problems(World* world) {
     for (const Plugin& p : world->plugins) {
         const std::string about = p.family.empty() ? p.file : p.family;
         if (is_failure(p, *world)) {
-            const char* severity = is_one_of(kNormal, p.state) ? "info" : "warning";
+            const char* severity =
+                state_of(p.state).kind == TENON_STATE_ABSENT ? "info" : "warning";
             world->problems.push_back({severity, about, p.state, p.message});
         }
         for (const PluginDevice& d : p.devices) {
@@ -359,16 +352,19 @@ bool is_failure(const Plugin& plugin, const World& world) {
             return other.family == plugin.family &&
                    (other.state == "loaded" || other.state == "candidate");
         });
-    if (is_one_of(kNormal, plugin.state)) return !family_works;
-    return !is_one_of(kQuiet, plugin.state);
+    const tenon_state_kind kind = state_of(plugin.state).kind;
+    return kind == TENON_STATE_FAULT || (kind == TENON_STATE_ABSENT && !family_works);
 }
 
 bool is_strict_failure(const Plugin& plugin) {
     for (const PluginDevice& device : plugin.devices) {
         if (!device.refused.empty()) return true;
     }
-    return !is_one_of(kForgiven, plugin.state);
+    const tenon_state_kind kind = state_of(plugin.state).kind;
+    return kind == TENON_STATE_FAULT || kind == TENON_STATE_NO_PLUGIN;
 }
+
+std::string what_helps(const std::string& state) { return state_of(state).help; }
 
 bool is_present(const World& world, const std::string& spec) {
     return std::any_of(world.devices.begin(), world.devices.end(), [&](const Device& d) {

@@ -206,7 +206,7 @@ void keep_op(OpMatrix* matrix, const std::string& name) {
 
 std::string verdict_text(const tenon_op_verdict& v) {
     if (v.support == TENON_SUPPORT_NO)
-        return std::string("no: ") + (v.detail ? v.detail : "no reason given");
+        return std::string("no: ") + (v.detail ? v.detail : tenon_reason_word(v.reason));
     std::string text = v.support == TENON_SUPPORT_EMULATED ? "emulated" : "yes";
     if (v.time_ns == 0) return text;
     const char* mark = v.flags & TENON_VERDICT_MEASURED ? "*" : "~";

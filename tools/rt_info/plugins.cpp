@@ -9,52 +9,6 @@
 namespace tenon::rt_info {
 namespace {
 
-// What to do about each state. One row per word.
-struct Help {
-    const char* state;
-    const char* text;
-};
-constexpr Help kHelp[] = {
-    {"unsafe-owner", "give the file to root, or set TENON_ALLOW_UNSAFE_PLUGINS=1"},
-    {"unsafe-mode", "take the write permission away, or set TENON_ALLOW_UNSAFE_PLUGINS=1"},
-    {"unsafe-dir", "take the write permission away, or set TENON_ALLOW_UNSAFE_PLUGINS=1"},
-    {"not-regular", "remove it, or put the plugin itself in its place"},
-    {"unreadable", "make the file readable: chmod a+r FILE"},
-    {"not-elf", "nothing, if it is not meant to be a plugin; else install the package again"},
-    {"not-shared", "build it as a shared object"},
-    {"wrong-class", "install the package for this architecture"},
-    {"wrong-machine", "install the package for this architecture"},
-    {"truncated", "install the package again: the file is incomplete"},
-    {"no-note", "nothing, if it is not meant to be a plugin; else build it with TENON_PLUGIN_NOTE"},
-    {"bad-note", "rebuild the plugin with the headers of this version"},
-    {"bad-elf", "install the package again: the file is damaged"},
-    {"disabled", "remove it from TENON_PLUGINS_DISABLE or from `disable` in tenon.conf"},
-    {"not-selected", "add it to TENON_PLUGINS_SELECT or to `select` in tenon.conf"},
-    {"abi-major", "install a plugin built for this version of the library"},
-    {"abi-minor", "install a newer version of the library, or an older one of the plugin"},
-    {"tensor-layout", "install a plugin built for this version of the library"},
-    {"cpu-features", "nothing: this processor or system cannot run it; another variant may"},
-    {"shadowed", "nothing: the same plugin was found earlier in the search"},
-    {"variant-not-chosen", "TENON_<FAMILY>_VARIANT=<variant> asks for another one"},
-    {"quarantined", "update the driver, then run the program again"},
-    {"probe-crashed", "update the driver, then run the program again"},
-    {"probe-timeout", "update the driver, then run the program again"},
-    {"probe-refused", "report it to the maker of the plugin"},
-    {"dlopen-failed", "install the library that the text names"},
-    {"changed-on-disk", "start the program again: the file was replaced meanwhile"},
-    {"no-entry", "rebuild the plugin: it must export tenon_plugin_entry_v1"},
-    {"entry-failed", "install versions of library and plugin that fit together"},
-    {"bad-table", "report it to the maker of the plugin"},
-    {"note-mismatch", "install the package again: it was put together from two builds"},
-    {"score-zero", "see the text; another variant may run"},
-    {"init-failed", "see the text; report it to the maker of the plugin"},
-    {"no-driver", "install the driver or runtime that the text names"},
-    {"no-device", "nothing, if there is no such hardware; else check that the system sees it"},
-    {"bad-device", "report it to the maker of the plugin"},
-    {"loaded-idle", "nothing, if there is no such hardware; else check that the system sees it"},
-    {"loading", "it did not finish: TENON_PLUGINS_DISABLE=<family> leaves it out"},
-};
-
 std::string or_dash(const std::string& s) { return s.empty() ? "-" : s; }
 
 std::string plural(size_t n, const char* one) {
@@ -192,13 +146,6 @@ std::vector<std::string> explainable_names(const World& world) {
 }
 
 }  // namespace
-
-std::string what_helps(const std::string& state) {
-    for (const Help& row : kHelp) {
-        if (state == row.state) return row.text;
-    }
-    return {};
-}
 
 void print_plugins(const World& world, const Options& options, std::FILE* out) {
     cli::Table table;

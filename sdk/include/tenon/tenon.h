@@ -55,9 +55,31 @@ typedef struct tenon_plugin_step {
     const char* detail;  /* for people; "" when there is nothing to say */
 } tenon_plugin_step;
 
-/* What became of one plugin file. `state` is a stable word: "loaded"; "loaded-idle" (no usable
- * device); "candidate" (scanned only); "loading"; "unloaded"; or the reason for not using it, e.g.
- * "cpu-features", "variant-not-chosen", "dlopen-failed". */
+/* What a plugin's state amounts to. */
+typedef enum tenon_state_kind {
+    TENON_STATE_FINE      = 0, /* loaded, or on its way, or taken out again */
+    TENON_STATE_CHOICE    = 1, /* somebody or something chose against it */
+    TENON_STATE_ABSENT    = 2, /* what it needs is not here: a loss if nothing else of its family works */
+    TENON_STATE_NO_PLUGIN = 3, /* some other file */
+    TENON_STATE_FAULT     = 4  /* something is wrong with it */
+} tenon_state_kind;
+
+typedef struct tenon_plugin_state {
+    uint32_t         struct_size;
+    uint32_t         step;      /* of the pipeline that gives it, 1 ... 15 */
+    tenon_state_kind kind;
+    int32_t          level;     /* enum ggml_log_level of the line about it */
+    tenon_status     status;    /* of a load that ended so */
+    uint32_t         reserved0;
+    const char*      word;      /* "cpu-features"; never changes its meaning */
+    const char*      help;      /* what to do about it, or "" */
+} tenon_plugin_state;
+
+/* Every word that tenon_plugin_report.state may be, and "bad-device", which is said of one device.
+ * False: no such index. */
+GGML_API bool tenon_plugin_state_get(size_t index, tenon_plugin_state* out);
+
+/* What became of one plugin file. `state` is one of the words above. */
 typedef struct tenon_plugin_report {
     uint32_t           struct_size;
     uint32_t           step;            /* 1 ... 15, the one that decided */
@@ -185,6 +207,10 @@ GGML_API bool tenon_device_has_extension(ggml_backend_dev_t device, const char* 
 GGML_API tenon_status tenon_device_query(ggml_backend_dev_t device,
                                          const struct ggml_tensor* const* nodes, size_t n,
                                          tenon_op_verdict* out, bool want_cost);
+
+/* The stable word of a verdict's reason: "type-mix" for TENON_REASON_TYPE_MIX; "unknown" for a number
+ * this version has no word for. */
+GGML_API const char* tenon_reason_word(uint32_t reason);
 
 /* CPU features that code may use here, as one list: "sse42 avx avx2"; and those the processor has but
  * must not be used, with the reason. False: no such index. */

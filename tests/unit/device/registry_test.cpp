@@ -85,6 +85,7 @@ TEST(Registry, SortsOneLoadAndAppendsLaterOnes) {
     soft.caps |= TENON_CAP_SOFTWARE;
     best.preference = 100;
     auto& first = FakePlugin::make("ORDER", {cpu_like, soft, igpu, gpu("OrderGpu"), best, accel});
+    first.table.family = "cpu";
     first.load();
     auto& second = FakePlugin::make("LATER", {gpu("LaterGpu")});
     second.load();
@@ -133,7 +134,7 @@ TEST(Registry, RefusesBrokenDevicesAndKeepsTheOthers) {
                              "no default",
                              "no power of two",
                              "both claim",
-                             "taken by",
+                             "belongs to the core",
                              "taken by",
                              ""};
     ASSERT_EQ(plugin.outcomes.size(), std::size(reasons));
@@ -154,6 +155,50 @@ TEST(Registry, RefusesBrokenDevicesAndKeepsTheOthers) {
     EXPECT_NE(next.device(0), nullptr);
     EXPECT_NE(next.device(1), nullptr);
     EXPECT_TRUE(next.unload());
+}
+
+// Programs look for the CPU by name and by kind.
+TEST(Registry, OnlyTheCpuFamilyIsCalledCpu) {
+    FakeDevice by_name = gpu("cPu"), by_kind = gpu("Pretends0"), by_memory = gpu("Pretends1");
+    by_name.bufts[0].name = "Pretends2";
+    by_kind.kind = TENON_DEVICE_CPU;
+    by_memory.bufts[0].name = "cpu_Repack";
+    auto& plugin = FakePlugin::make("PRETENDS", {by_name, by_kind, by_memory, gpu("Honest0")});
+    plugin.load();
+    ASSERT_EQ(plugin.outcomes.size(), 4u);
+    EXPECT_EQ(plugin.outcomes[0].refused,
+              "device name 'cPu' belongs to the family cpu, not to family 'fake'");
+    EXPECT_NE(plugin.outcomes[1].refused.find("of kind CPU"), std::string::npos);
+    EXPECT_EQ(plugin.outcomes[2].refused,
+              "buffer type name 'cpu_Repack' belongs to the family cpu, not to family 'fake'");
+    EXPECT_EQ(plugin.outcomes[3].refused, "");
+    EXPECT_TRUE(plugin.unload());
+
+    auto& whole = FakePlugin::make("Cpu", {gpu("Whole0")});
+    EXPECT_EQ(whole.load(), nullptr);
+    fake_cpu();
+    EXPECT_STREQ(
+        ggml_backend_dev_name(ggml_backend_reg_dev_get(ggml_backend_reg_by_name("CPU"), 0)), "CPU");
+}
+
+TEST(Registry, NamesOfRegistrationsAreUnique) {
+    auto& first = FakePlugin::make("Unique", {gpu("Unique0")});
+    ggml_backend_reg_t reg = first.load();
+    ASSERT_NE(reg, nullptr);
+    auto& second = FakePlugin::make("UNIQUE", {gpu("Unique1")});
+    EXPECT_EQ(second.load(), nullptr);
+    EXPECT_EQ(ggml_backend_reg_by_name("unique"), reg);
+    EXPECT_EQ(ggml_backend_dev_by_name("Unique1"), nullptr);
+
+    second.note_flags = TENON_NOTE_COEXISTS;  // beside others of its family
+    ggml_backend_reg_t beside = second.load();
+    ASSERT_NE(beside, nullptr);
+    EXPECT_STREQ(ggml_backend_reg_name(beside), "UNIQUE-fake");
+    EXPECT_TRUE(second.unload());
+    EXPECT_TRUE(first.unload());
+    second.note_flags = 0;
+    EXPECT_NE(second.load(), nullptr);  // the name is free again
+    EXPECT_TRUE(second.unload());
 }
 
 TEST(Registry, HidesTheSameHardwareShownTwice) {

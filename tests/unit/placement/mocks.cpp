@@ -123,7 +123,7 @@ constexpr tenon_note_desc kNote{sizeof(tenon_note_desc),
                                 TENON_ARCH_ANY,
                                 1,
                                 {0, 0, 0, 0},
-                                "mock",
+                                "cpu",  // one of its devices is called so
                                 "m",
                                 "org.tenon.mock",
                                 "1"};
@@ -137,11 +137,11 @@ ggml_backend_reg_t mock_registration() {
         tenon_plugin_config config{};
         config.struct_size = sizeof config;
         config.serial = plugin.serial;
-        plugin.table->init(host_table("mock"), &config, &plugin.ctx, nullptr);
-        auto adopted = adopt_plugin(plugin);
+        plugin.table->init(host_table("cpu"), &config, &plugin.ctx, nullptr);
+        auto adopted = make_devices(plugin);
         std::vector<std::unique_ptr<ggml_backend_reg>> regs;
         if (adopted) regs.push_back(std::move(adopted->reg));
-        const auto published = registry_publish(std::move(regs));
+        const auto published = register_plugins(std::move(regs));
         return published.empty() ? nullptr : published[0];
     }();
     return reg;

@@ -13,6 +13,9 @@ Check check_abi(const tenon_note_desc& note, std::string* detail);
 // Step 5: whether this processor and operating system have what the note needs.
 Check check_cpu(const tenon_note_desc& note, std::string* detail);
 
+// The part of step 11 that needs no note: a whole table with texts that can be read.
+Check check_table_head(const tenon_plugin* table);
+
 // Step 11: the table a plugin gave, and that it is the one its note announces.
 Check check_table(const tenon_plugin* table, const tenon_note_desc& note);
 

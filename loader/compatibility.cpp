@@ -1,11 +1,12 @@
 // What two sides of the ABI must agree on: versions, features of the processor, tables.
 
-#include "loader/negotiate.h"
+#include "loader/compatibility.h"
 
 #include <cstring>
 
 #include "core/base/cpu_features.h"
 #include "core/base/text.h"
+#include "core/device/plugin_checks.h"
 
 namespace tenon {
 namespace {
@@ -19,7 +20,7 @@ Refusal bad_table(std::string why) { return {"bad-table", std::move(why)}; }
 
 Check check_table_text(const char* name, const char* value) {
     if (!value) return bad_table(text("%s is NULL", name));
-    if (!is_utf8(value)) return bad_table(text("%s is not UTF-8", name));
+    if (auto ok = check_text(name, value, kMaxNameBytes); !ok) return bad_table(ok.error().text);
     return {};
 }
 
@@ -104,16 +105,15 @@ Check check_cpu(const tenon_note_desc& note, std::string* detail) {
     return {};
 }
 
-Check check_table(const tenon_plugin* table, const tenon_note_desc& note) {
+Check check_table_head(const tenon_plugin* table) {
     if (!table) return bad_table("entry returned no table");
+    if (!is_table_address(table)) {
+        return bad_table(
+            text("entry returned a table at address %p", static_cast<const void*>(table)));
+    }
     if (table->struct_size < sizeof *table) {
         return bad_table(
             text("table has %u bytes, minor 0 has %zu", table->struct_size, sizeof *table));
-    }
-    if (table->abi_major != note.abi_major || table->abi_minor != note.abi_minor_built) {
-        return Refusal{"note-mismatch",
-                       text("ABI is %u.%u in the table, %u.%u in the note", table->abi_major,
-                            table->abi_minor, note.abi_major, note.abi_minor_built)};
     }
     const struct {
         const char* name;
@@ -127,6 +127,16 @@ Check check_table(const tenon_plugin* table, const tenon_note_desc& note) {
         if (Check no = check_table_text(t.name, t.value)) return no;
     }
     if (!table->display_name[0]) return bad_table("display_name is empty");
+    return {};
+}
+
+Check check_table(const tenon_plugin* table, const tenon_note_desc& note) {
+    if (Check no = check_table_head(table)) return no;
+    if (table->abi_major != note.abi_major || table->abi_minor != note.abi_minor_built) {
+        return Refusal{"note-mismatch",
+                       text("ABI is %u.%u in the table, %u.%u in the note", table->abi_major,
+                            table->abi_minor, note.abi_major, note.abi_minor_built)};
+    }
     if (Check no = check_pointers(*table)) return no;
     if (Check no = check_equal("id", table->id, note.id)) return no;
     if (Check no = check_equal("family", table->family, note.family)) return no;
