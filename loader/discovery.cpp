@@ -25,14 +25,12 @@ namespace {
 constexpr const char* kPluginsConfigDir = TENON_SYSTEM_CONFIG_DIR "/plugins.d";
 
 struct DirCloser {
-    void operator()(DIR* dir) const { ::closedir(dir); }
+    void operator()(DIR* dir) const {
+        const os::NoCancel held_back;
+        ::closedir(dir);
+    }
 };
 using Dir = std::unique_ptr<DIR, DirCloser>;
-
-struct FileCloser {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using FileHandle = std::unique_ptr<std::FILE, FileCloser>;
 
 // Names ending in `suffix`, in byte order; false with errno when the directory cannot be read.
 bool list_names(const std::string& directory, const char* suffix, std::vector<std::string>* names) {
@@ -156,7 +154,7 @@ void add_configured(Places* places) {
             places->add_skipped(path, path, "ignored", "others may write to it");
             continue;
         }
-        const FileHandle file(os::open_file(trusted.path.c_str(), "r"));
+        const os::File file(os::open_file(trusted.path.c_str(), "r"));
         char line[4096];
         while (file && std::fgets(line, sizeof line, file.get())) {
             const std::string_view all(line);

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/base/bits.h"
+#include "core/base/os.h"
 #include "core/base/text.h"
 
 namespace tenon {
@@ -49,6 +50,7 @@ ElfFile::ElfFile(const std::string& path)
 }
 
 ElfFile::~ElfFile() {
+    const os::NoCancel held_back;
     if (fd_ >= 0) ::close(fd_);
 }
 

@@ -47,9 +47,12 @@ void warn_about_other_copy() {
 std::atomic<bool> g_default_done{false};
 
 // Runs `body` with the loader to itself. A call from inside a load, on the same thread, is refused.
+// A cancellation waits for the end of the load: half of one, or the dynamic linker's lock, would
+// stay behind.
 template <class T, class Body>
 Result<T> with_loader(Body&& body) {
     if (t_inside) return fail(TENON_E_BUSY, "a plugin load is running on this thread");
+    const os::NoCancel held_back;
     Loader& l = loader();
     const std::lock_guard lock(l.mutex);
     const Inside inside;

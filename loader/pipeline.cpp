@@ -207,8 +207,18 @@ std::string devices_text(const std::vector<DeviceOutcome>& devices) {
     return said;
 }
 
+// Shuts the plugin down unless its devices are made, also when its thread ends on the way.
+struct ShutDown {
+    const Candidate& candidate;
+    bool made = false;
+    ~ShutDown() noexcept(false) {
+        if (!made) shut_down(candidate);
+    }
+};
+
 // Step 14.
 bool make_devices_of(Candidate* candidate) {
+    ShutDown otherwise{*candidate};
     LoadedPlugin plugin;
     plugin.table = candidate->table;
     plugin.ctx = candidate->ctx;
@@ -217,11 +227,11 @@ bool make_devices_of(Candidate* candidate) {
     plugin.note_flags = candidate->report.note.flags;
     auto made = make_devices(plugin);
     if (!made) {
-        shut_down(*candidate);
         const bool taken = made.error().code == TENON_E_BUSY;
         candidate->refuse(kStepDevices, {taken ? "name-taken" : "bad-table", made.error().text});
         return false;
     }
+    otherwise.made = true;
     candidate->made = std::move(made->reg);
     candidate->report.devices = std::move(made->devices);
     for (const DeviceOutcome& device : candidate->report.devices) {

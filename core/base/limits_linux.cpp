@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/base/os.h"
 
 namespace tenon::os {
 namespace {
 
 // The start of a small file; empty when it cannot be read.
 std::string read_text(const std::string& path) {
+    const NoCancel held_back;
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return {};
     char text[8192];

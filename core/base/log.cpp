@@ -14,6 +14,8 @@
 #include <string_view>
 
 #include "core/base/os.h"
+#include "core/base/shared_callback.h"
+#include "tenon/forced_unwind.hpp"
 
 namespace tenon {
 namespace {
@@ -88,14 +90,20 @@ void default_sink(ggml_log_level level, const char* text, void*) {
     std::fflush(stderr);
 }
 
-constinit std::atomic<ggml_log_callback> g_callback{default_sink};
-constinit std::atomic<void*> g_user_data{nullptr};
+constinit SharedCallback<ggml_log_callback> g_sink{default_sink, nullptr};
 
-void call_sink(ggml_log_level level, const char* line) noexcept {
+// The sink ended this thread: it is not called again while the stack unwinds.
+thread_local bool t_ended = false;
+
+void call_sink(ggml_log_level level, const char* line) {
+    if (t_ended) return;
     try {
-        g_callback.load(std::memory_order_acquire)(level, line, g_user_data.load());
-    } catch (...) {
-        // Said in log.h: the line is lost. There is nobody to tell.
+        const auto sink = g_sink.get();
+        catch_all([&] { sink.function(level, line, sink.data); },
+                  [](bool, const char*) {});  // said in log.h: the line is lost
+    } catch (const ForcedUnwind&) {
+        t_ended = true;
+        throw;
     }
 }
 
@@ -113,10 +121,11 @@ struct LogLine {
 };
 
 bool is_first_time(const char* line) {
-    static auto* told = new std::set<std::string>;  // never destroyed: plugins log at exit
-    static std::mutex mutex;
+    static constinit std::mutex mutex;
+    static constinit std::set<std::string>* told = nullptr;  // never destroyed: plugins log at exit
     const std::lock_guard lock(mutex);
     try {
+        if (!told) told = new std::set<std::string>;
         return told->insert(line).second;
     } catch (const std::bad_alloc&) {
         return true;  // rather twice than never
@@ -126,7 +135,7 @@ bool is_first_time(const char* line) {
 }  // namespace
 
 bool log_wants(ggml_log_level level) {
-    return g_callback.load(std::memory_order_relaxed) != default_sink || level >= threshold();
+    return g_sink.get().function != default_sink || level >= threshold();
 }
 
 bool log_asked_for(ggml_log_level level) { return level >= threshold(); }
@@ -154,12 +163,11 @@ void log_once(ggml_log_level level, const char* fmt, ...) {
 }  // namespace tenon
 
 extern "C" void ggml_log_set(ggml_log_callback log_callback, void* user_data) {
-    tenon::g_user_data.store(user_data);
-    tenon::g_callback.store(log_callback ? log_callback : tenon::default_sink,
-                            std::memory_order_release);
+    tenon::g_sink.set(log_callback ? log_callback : tenon::default_sink, user_data);
 }
 
 extern "C" void ggml_log_get(ggml_log_callback* log_callback, void** user_data) {
-    if (log_callback) *log_callback = tenon::g_callback.load();
-    if (user_data) *user_data = tenon::g_user_data.load();
+    const auto sink = tenon::g_sink.get();
+    if (log_callback) *log_callback = sink.function;
+    if (user_data) *user_data = sink.data;
 }

@@ -1,7 +1,8 @@
 // The log: one callback for the process. Without one, lines go to stderr only if TENON_LOG asks.
 //
 // The callback is the application's code. One that throws loses its line and nothing else: the
-// library may be in the middle of anything when it logs, also on a path that must not fail.
+// library may be in the middle of anything when it logs, also on a path that must not fail. One
+// that ends its thread is not called again while that thread's stack unwinds.
 #pragma once
 
 #include "ggml.h"

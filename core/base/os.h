@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "core/base/result.h"
@@ -37,6 +38,28 @@ private:
     size_t size_ = 0;
 };
 
+// While one lives, a cancellation of the calling thread (pthread_cancel) waits: for what must be
+// finished once begun, and for destructors, which a thread cannot leave that way.
+class NoCancel {
+public:
+    NoCancel();
+    ~NoCancel();
+    NoCancel(const NoCancel&) = delete;
+    NoCancel& operator=(const NoCancel&) = delete;
+
+private:
+    int before_;
+};
+
+// Closes a file; also in a deleter of unique_ptr.
+struct FileCloser {
+    void operator()(std::FILE* file) const {
+        const NoCancel held_back;
+        std::fclose(file);
+    }
+};
+using File = std::unique_ptr<std::FILE, FileCloser>;
+
 // Opens a file by UTF-8 path; not inherited by child processes.
 std::FILE* open_file(const char* path, const char* mode);
 
@@ -59,7 +82,7 @@ bool request_amx_tiles();
 uint64_t hardware_capabilities(int word);
 int sve_vector_bytes();  // of the calling thread; 0 without SVE
 
-// Threads: hints only, failures are reported but never fatal.
+// Threads: hints only, failures are never fatal. False leaves the reason in errno.
 bool set_thread_affinity(const bool* mask, size_t n_cpus);
 bool get_thread_affinity(bool* mask, size_t n_cpus);
 bool set_thread_priority(int prio);  // enum ggml_sched_priority

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 
 #include "core/base/bits.h"
-#include "core/base/log.h"
 #include "core/base/os.h"
 
 namespace tenon::os {
@@ -56,6 +56,7 @@ void* map_huge(size_t size_bytes) {
 
 // Reads the start of a small file; the text is terminated. False when it cannot be read.
 bool read_text(const char* path, char* text, size_t capacity) {
+    const NoCancel held_back;
     const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
     const ssize_t n = ::read(fd, text, capacity - 1);
@@ -132,7 +133,7 @@ bool set_thread_affinity(const bool* mask, size_t n_cpus) {
     }
     const int rc = ::pthread_setaffinity_np(::pthread_self(), size, set);
     CPU_FREE(set);
-    if (rc != 0) log(GGML_LOG_LEVEL_WARN, "cannot set a thread's affinity: %s", std::strerror(rc));
+    errno = rc;
     return rc == 0;
 }
 
@@ -167,12 +168,13 @@ bool set_thread_priority(int prio) {
             p = {SCHED_FIFO, 90};
             break;
         default:
+            errno = EINVAL;
             return false;
     }
     sched_param param{};
     param.sched_priority = p.priority;
     const int rc = ::pthread_setschedparam(::pthread_self(), p.policy, &param);
-    if (rc != 0) log(GGML_LOG_LEVEL_WARN, "cannot set a thread's priority: %s", std::strerror(rc));
+    errno = rc;
     return rc == 0;
 }
 

@@ -23,6 +23,7 @@ namespace {
 struct Descriptor {
     int fd;
     ~Descriptor() {
+        const NoCancel held_back;
         if (fd >= 0) ::close(fd);
     }
 };
@@ -87,6 +88,9 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 MappedFile::~MappedFile() {
     if (data_) ::munmap(data_, size_);
 }
+
+NoCancel::NoCancel() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+NoCancel::~NoCancel() { ::pthread_setcancelstate(before_, nullptr); }
 
 std::FILE* open_file(const char* path, const char* mode) {
     std::FILE* file = std::fopen(path, mode);

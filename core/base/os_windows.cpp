@@ -7,11 +7,11 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "core/base/bits.h"
-#include "core/base/log.h"
 #include "core/base/os.h"
 
 namespace tenon::os {
@@ -107,6 +107,10 @@ MappedFile::~MappedFile() {
     if (data_) ::UnmapViewOfFile(data_);
 }
 
+// Threads of Windows are not cancelled.
+NoCancel::NoCancel() : before_(0) {}
+NoCancel::~NoCancel() = default;
+
 std::FILE* open_file(const char* path, const char* mode) {
     // N: not inherited by child processes.
     return ::_wfopen(to_wide(path).c_str(), (to_wide(mode) + L"N").c_str());
@@ -183,7 +187,7 @@ bool set_thread_affinity(const bool* mask, size_t n_cpus) {
         if (mask[i]) bits |= DWORD_PTR{1} << i;
     }
     if (bits && ::SetThreadAffinityMask(::GetCurrentThread(), bits)) return true;
-    log(GGML_LOG_LEVEL_WARN, "cannot set a thread's affinity: windows error %lu", ::GetLastError());
+    errno = EINVAL;
     return false;
 }
 
@@ -217,10 +221,11 @@ bool set_thread_priority(int prio) {
             priority = THREAD_PRIORITY_TIME_CRITICAL;
             break;
         default:
+            errno = EINVAL;
             return false;
     }
     if (::SetThreadPriority(::GetCurrentThread(), priority)) return true;
-    log(GGML_LOG_LEVEL_WARN, "cannot set a thread's priority: windows error %lu", ::GetLastError());
+    errno = EACCES;
     return false;
 }
 

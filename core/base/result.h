@@ -3,13 +3,12 @@
 
 #include <cassert>
 #include <cstdarg>
-#include <exception>
-#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "tenon/forced_unwind.hpp"
 #include "tenon/plugin.h"
 
 namespace tenon {
@@ -74,24 +73,31 @@ private:
 };
 
 // Calls a function of the application in the middle of our work. What it throws becomes an Error
-// that names it: "the evaluation callback threw an exception: bad luck".
+// that names it: "the evaluation callback threw an exception: bad luck". It may end its thread.
 template <class Function, class... Arguments>
-auto call_application(const char* what, Function&& function, Arguments... arguments) noexcept
+auto call_application(const char* what, Function&& function, Arguments... arguments)
     -> Result<std::invoke_result_t<Function, Arguments...>> {
-    try {
-        return function(arguments...);
-    } catch (const std::exception& e) {
-        return fail(TENON_E_INTERNAL, "%s threw an exception: %s", what, e.what());
-    } catch (...) {
-        return fail(TENON_E_INTERNAL, "%s threw an exception", what);
-    }
+    using Answer = Result<std::invoke_result_t<Function, Arguments...>>;
+    return catch_all([&]() -> Answer { return function(arguments...); },
+                     [&](bool, const char* text) -> Answer {
+                         return fail(TENON_E_INTERNAL, "%s threw an exception%s%s", what,
+                                     text ? ": " : "", text ? text : "");
+                     });
+}
+
+// The Error for what catch_all() caught at a C boundary.
+inline Error error_of_exception(bool out_of_memory, const char* text) {
+    if (out_of_memory) return fail(TENON_E_NO_HOST_MEMORY, "out of host memory");
+    return fail(TENON_E_INTERNAL, "%s", text ? text : "unknown exception");
 }
 
 // Runs `body` at a C boundary. Errors and exceptions become the thread's message and the value
-// `failed`, which is what the API documents for failure. `body` returns T, Result<T> or void.
+// `failed`, which is what the API documents for failure. `body` returns T, Result<T> or void. Not
+// noexcept: a thread may be ended in the middle of a call, which leaves everything usable by
+// others.
 template <class T, class Body>
-T guard(T failed, Body&& body) noexcept {
-    try {
+T guard(T failed, Body&& body) {
+    const auto checked = [&]() -> T {
         using Got = std::invoke_result_t<Body>;
         if constexpr (std::is_same_v<Got, Result<T>>) {
             auto result = body();
@@ -106,19 +112,16 @@ T guard(T failed, Body&& body) noexcept {
         } else {
             return body();
         }
-    } catch (const std::bad_alloc&) {
-        report(fail(TENON_E_NO_HOST_MEMORY, "out of host memory"));
-    } catch (const std::exception& e) {
-        report(fail(TENON_E_INTERNAL, "%s", e.what()));
-    } catch (...) {
-        report(fail(TENON_E_INTERNAL, "unknown exception"));
-    }
-    return failed;
+    };
+    return catch_all(checked, [&](bool out_of_memory, const char* text) -> T {
+        report(error_of_exception(out_of_memory, text));
+        return failed;
+    });
 }
 
 // The same for functions that return nothing.
 template <class Body>
-void guard_void(Body&& body) noexcept {
+void guard_void(Body&& body) {
     (void)guard<int>(0, [&]() -> Result<int> {
         if constexpr (std::is_same_v<std::invoke_result_t<Body>, Result<void>>) {
             auto result = body();

@@ -100,11 +100,6 @@ std::string key_of_variable(std::string_view variable) {
     return rest.substr(0, underscore) + "." + rest.substr(underscore + 1);
 }
 
-struct FileCloser {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using FileHandle = std::unique_ptr<std::FILE, FileCloser>;
-
 }  // namespace
 
 SettingsTable::SettingsTable(const SettingsSources& sources) {
@@ -120,7 +115,7 @@ void SettingsTable::read_file(const std::string& path, bool ignored) {
     if (path.empty()) return;
     SettingsFile file{.path = path, .state = ignored ? "ignored" : "ok"};
     if (!ignored) {
-        const FileHandle handle(os::open_file(path.c_str(), "r"));
+        const os::File handle(os::open_file(path.c_str(), "r"));
         if (!handle) file.state = errno == ENOENT || errno == ENOTDIR ? "missing" : "unreadable";
         char line[1024];
         for (size_t n = 1; handle && n <= kMaxLines && std::fgets(line, sizeof line, handle.get());

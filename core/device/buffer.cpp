@@ -30,8 +30,15 @@ ggml_backend_buffer_type* mapped_type() {
 
 }  // namespace
 
-std::unique_ptr<ggml_backend_buffer> new_buffer(ggml_backend_buffer_type& type) {
-    auto buffer = std::make_unique<ggml_backend_buffer>();
+void BufferGivenUp::operator()(ggml_backend_buffer* buffer) const {
+    if (ggml_backend_device* device = buffer->type->device) {
+        device->live_objects.fetch_sub(1, std::memory_order_release);
+    }
+    delete buffer;
+}
+
+NewBuffer new_buffer(ggml_backend_buffer_type& type) {
+    auto* buffer = new ggml_backend_buffer;
     buffer->type = &type;
     buffer->head.struct_size = sizeof buffer->head;
     buffer->head.buft_flags = type.flags;
@@ -42,13 +49,14 @@ std::unique_ptr<ggml_backend_buffer> new_buffer(ggml_backend_buffer_type& type) 
         buffer->head.device_index = type.device->index;
         type.device->live_objects.fetch_add(1, std::memory_order_relaxed);
     }
-    return buffer;
+    return NewBuffer(buffer);
 }
 
 namespace {
 
 // Gives back memory and count; the object itself is the caller's.
 void release(ggml_backend_buffer& buffer) {
+    const Departing counted{buffer.type->device};
     for (auto* part : buffer.parts) ggml_backend_buffer_free(part);
     if (buffer.head.buffer) {
         tenon_buffer* handle = buffer.head.buffer;
@@ -57,9 +65,6 @@ void release(ggml_backend_buffer& buffer) {
         }
     } else if (!buffer.wrapped && is_core_memory(buffer)) {
         os::free_aligned(buffer.head.base, buffer.head.size, kHostAlignment);
-    }
-    if (buffer.type->device) {
-        buffer.type->device->live_objects.fetch_sub(1, std::memory_order_release);
     }
 }
 
@@ -82,6 +87,7 @@ bool is_out_of_memory(tenon_status status) {
 Result<ggml_backend_buffer*> alloc_buffer(ggml_backend_buffer_type& type, size_t size) {
     if (size == 0) return new_buffer(type).release();  // stands for the type, has no memory
     if (!type.device) return alloc_host(type, size);
+    auto buffer = new_buffer(type);
     auto memory = alloc_plugin_buffer(type, size);
     if (!memory) {
         // Memory that cannot be pinned is still good, only slower; the buffer's type tells.
@@ -91,7 +97,6 @@ Result<ggml_backend_buffer*> alloc_buffer(ggml_backend_buffer_type& type, size_t
         }
         return memory.error();
     }
-    auto buffer = new_buffer(type);
     buffer->head.buffer = memory->handle;
     buffer->head.base = memory->base;
     buffer->head.size = size;
@@ -121,9 +126,9 @@ Result<ggml_backend_buffer*> wrap_for_device(ggml_backend_device& device, void* 
         return fail(TENON_E_INVALID, "cannot use memory at %p: it must be aligned to %zu bytes",
                     ptr, kWrapAlignment);
     }
+    auto buffer = new_buffer(*device.default_buft);
     auto memory = wrap_plugin_buffer(device, ptr, size, max_tensor_size);
     if (!memory) return memory.error();
-    auto buffer = new_buffer(*device.default_buft);
     buffer->wrapped = true;
     buffer->head.buffer = memory->handle;
     buffer->head.base = memory->base;
@@ -234,8 +239,8 @@ const char* ggml_backend_buffer_name(ggml_backend_buffer_t buffer) {
 void ggml_backend_buffer_free(ggml_backend_buffer_t buffer) {
     if (!buffer) return;
     guard_void([&] {
+        const std::unique_ptr<ggml_backend_buffer> owned(buffer);
         release(*buffer);
-        delete buffer;
     });
 }
 

@@ -8,8 +8,13 @@ namespace tenon {
 // Alignment that memory of the application must have, in bytes: that of tensor data in model files.
 constexpr size_t kWrapAlignment = 32;
 
-// A buffer without memory yet. Counted by the device from here on.
-std::unique_ptr<ggml_backend_buffer> new_buffer(ggml_backend_buffer_type& type);
+// A buffer without memory yet, counted by its device; until it is released it is given up with its
+// owner.
+struct BufferGivenUp {
+    void operator()(ggml_backend_buffer* buffer) const;
+};
+using NewBuffer = std::unique_ptr<ggml_backend_buffer, BufferGivenUp>;
+NewBuffer new_buffer(ggml_backend_buffer_type& type);
 
 // The buffer a tensor's bytes lie in; fails when it has none, or no address yet.
 Result<ggml_backend_buffer*> buffer_of(const ggml_tensor* tensor);

@@ -25,17 +25,7 @@ public:
     Result<ggml_backend*> take() {
         ggml_backend_dev_t device = cpu_device();
         if (!device) return fail(TENON_E_NOT_FOUND, "no CPU plugin is loaded");
-        {
-            const std::lock_guard lock(mutex_);
-            const auto it = std::find_if(free_.begin(), free_.end(), [&](const auto* stream) {
-                return stream->device == device;
-            });
-            if (it != free_.end()) {
-                ggml_backend* stream = *it;
-                free_.erase(it);
-                return stream;
-            }
-        }
+        if (ggml_backend* idle = take_idle(*device)) return idle;
         auto stream = open_stream(*device, nullptr);
         if (stream) {
             const std::lock_guard lock(mutex_);
@@ -51,17 +41,27 @@ public:
     }
     // Closes the idle streams of a device that goes away.
     void drop(const ggml_backend_device& device) {
-        const std::lock_guard lock(mutex_);
-        std::erase_if(free_, [&](ggml_backend* stream) {
-            if (stream->device != &device) return false;
+        while (ggml_backend* stream = take_idle(device)) {
+            {
+                const std::lock_guard lock(mutex_);
+                --n_open_;
+            }
             stream->device->live_objects.fetch_add(1, std::memory_order_relaxed);
             delete stream;
-            --n_open_;
-            return true;
-        });
+        }
     }
 
 private:
+    ggml_backend* take_idle(const ggml_backend_device& device) {
+        const std::lock_guard lock(mutex_);
+        const auto it = std::find_if(free_.begin(), free_.end(),
+                                     [&](const auto* stream) { return stream->device == &device; });
+        if (it == free_.end()) return nullptr;
+        ggml_backend* stream = *it;
+        free_.erase(it);
+        return stream;
+    }
+
     std::mutex mutex_;
     std::vector<ggml_backend*> free_;
     size_t n_open_ = 0;

@@ -77,7 +77,7 @@ struct ggml_backend {
     struct Scratch;  // workspace, planned graphs, threads: kept between runs
     std::unique_ptr<Scratch> scratch;
     ggml_backend();
-    ~ggml_backend();
+    ~ggml_backend() noexcept(false);  // calls the plugin, which may end the thread
 };
 
 struct ggml_backend_event {

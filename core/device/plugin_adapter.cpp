@@ -212,6 +212,21 @@ Result<void> fill_device(ggml_backend_device& device, std::string* name) {
     return add_buffer_types(device);
 }
 
+// Adds a device to its registration, or closes it again, whatever happens to this thread meanwhile.
+Result<void> take_device(ggml_backend_reg& reg, std::unique_ptr<ggml_backend_device> device,
+                         std::string* name) {
+    struct Closing {
+        ggml_backend_device* device;
+        ~Closing() noexcept(false) {
+            if (device) close_device(*device);
+        }
+    } closing{device.get()};
+    if (auto ok = fill_device(*device, name); !ok) return ok;
+    reg.devices.push_back(std::move(device));
+    closing.device = nullptr;
+    return {};
+}
+
 void fill_features(ggml_backend_reg& reg) {
     const auto* features =
         static_cast<const tenon_ext_features*>(plugin_extension(reg, TENON_EXT_FEATURES));
@@ -288,11 +303,8 @@ Result<MadeDevices> make_devices(const LoadedPlugin& plugin) {
         device->reg = &reg;
         device->index = i;
         DeviceOutcome outcome{i, {}, {}, {}};
-        if (auto ok = fill_device(*device, &outcome.name); ok) {
-            reg.devices.push_back(std::move(device));
-        } else {
+        if (auto ok = take_device(reg, std::move(device), &outcome.name); !ok) {
             outcome.refused = ok.error().text;
-            close_device(*device);
         }
         adopted.devices.push_back(std::move(outcome));
     }
@@ -301,10 +313,10 @@ Result<MadeDevices> make_devices(const LoadedPlugin& plugin) {
 
 void close_device(ggml_backend_device& device) {
     release_names_of(device);
-    if (device.handle && may_enter(*device.reg)) {
-        tell_plugin(device.name.c_str(), "close", device.handle->v->close, device.handle);
+    tenon_device* handle = std::exchange(device.handle, nullptr);
+    if (handle && may_enter(*device.reg)) {
+        tell_plugin(device.name.c_str(), "close", handle->v->close, handle);
     }
-    device.handle = nullptr;
 }
 
 Result<tenon_device*> open_device(ggml_backend_dev_t device) {

@@ -13,6 +13,14 @@ Result<void> may_enter(const ggml_backend_reg& reg);
 // Closes the device's handle, if open, and gives back its names.
 void close_device(ggml_backend_device& device);
 
+// An object of the device goes, even where the plugin's function that frees it ends the thread.
+struct Departing {
+    ggml_backend_device* device;  // NULL: the object is the core's own
+    ~Departing() {
+        if (device) device->live_objects.fetch_sub(1, std::memory_order_release);
+    }
+};
+
 // Opens a stream on the device; `params` may be NULL.
 Result<tenon_stream*> open_plugin_stream(ggml_backend_device& device, const char* params);
 

@@ -17,7 +17,7 @@ namespace {
 // Runs a setter, which cannot tell its caller anything: refusals are reported, and running out of
 // memory marks the context, so that no file is written that silently lacks a part.
 template <class Body>
-void edit(gguf_context* ctx, Body&& body) noexcept {
+void edit(gguf_context* ctx, Body&& body) {
     const bool survived = guard<bool>(false, [&] {
         Result<void> done = ctx ? body() : Result<void>(invalid("the model context is NULL"));
         if (!done) report(done.error());

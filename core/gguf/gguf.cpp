@@ -16,10 +16,6 @@ using namespace tenon::gguf;
 
 namespace {
 
-struct FileCloser {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
 // ---- sources ----------------------------------------------------------------------------------
 
 struct Memory {
@@ -124,7 +120,7 @@ gguf_context* gguf_init_from_file(const char* fname, gguf_init_params params) {
     if (params.ctx) *params.ctx = nullptr;
     return guard<gguf_context*>(nullptr, [&]() -> Result<gguf_context*> {
         if (!fname) return invalid("no file name to read a model from: it is NULL");
-        const std::unique_ptr<std::FILE, FileCloser> file(os::open_file(fname, "rb"));
+        const os::File file(os::open_file(fname, "rb"));
         if (!file) {
             return fail(TENON_E_IO, "cannot open '%s': %s", fname,
                         std::generic_category().message(errno).c_str());

@@ -216,14 +216,14 @@ bool gguf_write_to_file_ptr(const gguf_context* ctx, FILE* file, bool only_meta)
 bool gguf_write_to_file(const gguf_context* ctx, const char* fname, bool only_meta) {
     return guard<bool>(false, [&]() -> Result<bool> {
         if (!fname) return invalid("no file name to write a model to: it is NULL");
-        std::FILE* file = os::open_file(fname, "wb");
+        os::File file(os::open_file(fname, "wb"));
         if (!file) {
             return fail(TENON_E_IO, "cannot create '%s': %s", fname,
                         std::generic_category().message(errno).c_str());
         }
-        auto done = guard<bool>(false, [&] { return put_stream(ctx, file, only_meta); });
+        auto done = guard<bool>(false, [&] { return put_stream(ctx, file.get(), only_meta); });
         // A full disk may only show when the last bytes leave.
-        if (std::fclose(file) != 0 && done) {
+        if (std::fclose(file.release()) != 0 && done) {
             return fail(TENON_E_IO, "closing '%s' fails: %s", fname,
                         std::generic_category().message(errno).c_str());
         }

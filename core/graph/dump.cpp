@@ -12,11 +12,6 @@
 namespace tenon {
 namespace {
 
-struct FileCloser {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, FileCloser>;
-
 void print_shape(char (&text)[96], const ggml_tensor& t) {
     std::snprintf(text, sizeof text, "[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]",
                   t.ne[0], t.ne[1], t.ne[2], t.ne[3]);
@@ -73,7 +68,7 @@ Result<void> write_dot(const ggml_cgraph& graph, const ggml_cgraph* forward, con
     for (int i = 0; i < graph.n_nodes; ++i) {
         if (!graph.nodes[i]) return fail(TENON_E_INVALID, "node %d of the graph is null", i);
     }
-    const File file{os::open_file(path, "w")};
+    const os::File file{os::open_file(path, "w")};
     if (!file) return fail(TENON_E_IO, "cannot open '%s' for writing", path);
     std::FILE* out = file.get();
     std::fputs("digraph G {\n  newrank = true;\n  rankdir = TB;\n", out);

@@ -86,6 +86,15 @@ size_t total(const ggml_gallocr::Chunks& chunks) {
     return bytes;
 }
 
+// Not left to destructors: freeing calls the plugin, which may end the thread.
+void free_all(ggml_gallocr::Chunks& chunks) {
+    while (!chunks.empty()) {
+        ggml_backend_buffer* buffer = chunks.back().release();
+        chunks.pop_back();
+        ggml_backend_buffer_free(buffer);
+    }
+}
+
 // Buffers for the plan. They never shrink; when one is too small, all of its arena are made anew,
 // the old ones freed first so that both need not fit. On failure nothing is reserved.
 Result<void> provide_buffers(ggml_gallocr& galloc) {
@@ -98,13 +107,14 @@ Result<void> provide_buffers(ggml_gallocr& galloc) {
                 galloc.arenas[a].type->name.c_str(), total(chunks),
                 std::accumulate(need.begin(), need.end(), size_t{0}));
         }
-        chunks.clear();
+        free_all(chunks);
+        chunks.reserve(need.size());
         for (const size_t bytes : need) {
             ggml_backend_buffer* buffer =
                 ggml_backend_buft_alloc_buffer(galloc.arenas[a].type, bytes);
             if (!buffer) {
                 galloc.plan.valid = false;
-                chunks.clear();
+                free_all(chunks);
                 return fail(TENON_E_NO_DEVICE_MEMORY, "%s: no memory for a graph's %zu bytes",
                             galloc.arenas[a].type->name.c_str(), bytes);
             }
@@ -184,7 +194,13 @@ ggml_gallocr_t ggml_gallocr_new_n(ggml_backend_buffer_type_t* bufts, int n_bufs)
     return guard<ggml_gallocr_t>(nullptr, [&] { return make(bufts, n_bufs); });
 }
 
-void ggml_gallocr_free(ggml_gallocr_t galloc) { delete galloc; }
+void ggml_gallocr_free(ggml_gallocr_t galloc) {
+    if (!galloc) return;
+    guard_void([&] {
+        const std::unique_ptr<ggml_gallocr> owned(galloc);
+        for (auto& chunks : galloc->buffers) free_all(chunks);
+    });
+}
 
 bool ggml_gallocr_reserve(ggml_gallocr_t galloc, ggml_cgraph* graph) {
     return ggml_gallocr_reserve_n(galloc, graph, nullptr, nullptr);

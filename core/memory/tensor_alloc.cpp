@@ -87,7 +87,7 @@ public:
     explicit ContextAllocation(const Layout& layout) : layout_(layout) {}
     ContextAllocation(const ContextAllocation&) = delete;
     ContextAllocation& operator=(const ContextAllocation&) = delete;
-    ~ContextAllocation() {
+    ~ContextAllocation() noexcept(false) {  // calls the plugin, which may end the thread
         if (done_) return;
         for (ggml_tensor* tensor : placed_) {
             tensor->buffer = nullptr;

@@ -87,11 +87,13 @@ Result<void> check_not_allocated(const ggml_backend_sched& sched, const char* wh
 
 // Programs may free their backends before their scheduler. Those have finished what they were
 // given.
-ggml_backend_sched::~ggml_backend_sched() {
+ggml_backend_sched::~ggml_backend_sched() noexcept(false) {
     for (int b = 0; b < n; b++) {
         if (!is_alive(backends[b])) continue;
         if (auto r = synchronize_stream(backends[b]); !r) report(r.error());
     }
+    ggml_gallocr_free(galloc.release());
+    for (EventPtr& event : events) ggml_backend_event_free(event.release());
 }
 
 int ggml_backend_sched::index_of(const ggml_backend* backend) const {

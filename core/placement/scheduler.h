@@ -104,7 +104,7 @@ struct ggml_backend_sched {
     std::vector<Accepted> accepted;
     size_t last_accepted = 0;
 
-    ~ggml_backend_sched();
+    ~ggml_backend_sched() noexcept(false);  // calls plugins, which may end the thread
 
     tenon::placement::BackendMask all_backends() const { return (1u << n) - 1; }
     int last() const { return n - 1; }

@@ -64,12 +64,12 @@ ggml_backend_event_t ggml_backend_event_new(ggml_backend_dev_t device) {
 
 void ggml_backend_event_free(ggml_backend_event_t event) {
     if (!event) return;
+    const std::unique_ptr<ggml_backend_event> owned(event);
+    const Departing counted{event->device};
     if (may_enter(*event->device->reg)) {
         tell_plugin(event->device->name.c_str(), "event.free", event->handle->v->free,
                     event->handle);
     }
-    event->device->live_objects.fetch_sub(1, std::memory_order_release);
-    delete event;
 }
 
 void ggml_backend_event_record(ggml_backend_event_t event, ggml_backend_t backend) {

@@ -145,6 +145,12 @@ Result<GraphCopy> copy_graph_to(ggml_backend* stream, const ggml_cgraph* graph) 
     return GraphCopier(*stream, *graph).run();
 }
 
+// Frees a copy, also when the application's callback ends the thread.
+struct CopyOwner {
+    const GraphCopy& copy;
+    ~CopyOwner() noexcept(false) { ggml_backend_graph_copy_free(copy); }
+};
+
 struct Comparison {
     ggml_backend* first;
     ggml_backend* second;
@@ -226,11 +232,10 @@ bool ggml_backend_compare_graph_backend(ggml_backend_t backend1, ggml_backend_t 
         if (!backend1) return fail(TENON_E_INVALID, "backend is null");
         auto copied = copy_graph_to(backend2, graph);
         if (!copied) return copied.error();
+        const CopyOwner owner{*copied};
         const Comparison comparison{backend1, backend2, graph, copied->graph, callback, user_data};
-        const auto ok = num_test_nodes == 0 ? comparison.each_node()
-                                            : comparison.only(test_nodes, num_test_nodes);
-        ggml_backend_graph_copy_free(*copied);
-        return ok;
+        return num_test_nodes == 0 ? comparison.each_node()
+                                   : comparison.only(test_nodes, num_test_nodes);
     });
 }
 

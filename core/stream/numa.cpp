@@ -37,13 +37,9 @@ Numa& numa() {
 
 // First line of a small text file, "" when it cannot be read.
 std::string first_line(const std::string& path) {
-    std::string line;
-    if (std::FILE* file = os::open_file(path.c_str(), "r")) {
-        char text[4096];
-        if (std::fgets(text, sizeof text, file)) line = text;
-        std::fclose(file);
-    }
-    return line;
+    char text[4096];
+    const os::File file(os::open_file(path.c_str(), "r"));
+    return file && std::fgets(text, sizeof text, file.get()) ? text : "";
 }
 
 // A kernel list of CPUs: "0-3,8,10-11".

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "core/base/log.h"
 #include "core/base/os.h"
@@ -352,21 +353,42 @@ uint64_t fresh_graph_uid() {
 
 ggml_backend::ggml_backend() : scratch(std::make_unique<Scratch>()) {}
 
-ggml_backend::~ggml_backend() {
+namespace {
+
+// Closes the plugin's stream, also when a function of the plugin before it ended the thread.
+struct Closing {
+    ggml_backend& stream;
+    ~Closing() noexcept(false) {
+        if (!stream.handle) return;
+        const ggml_backend_device& device = *stream.device;
+        const tenon::Departing counted{stream.device};
+        if (!tenon::may_enter(*device.reg)) return;
+        tenon::tell_plugin(device.name.c_str(), "stream.close", stream.handle->v->close,
+                           stream.handle);
+    }
+};
+
+}  // namespace
+
+ggml_backend::~ggml_backend() noexcept(false) {
     {
         const std::lock_guard lock(tenon::live().mutex);
         tenon::live().all.erase(this);
     }
+    const Closing closing{*this};
+    scratch->free_plugin_objects();
     scratch.reset();
-    if (!handle) return;
-    if (tenon::may_enter(*device->reg)) {
-        tenon::tell_plugin(device->name.c_str(), "stream.close", handle->v->close, handle);
+}
+
+void ggml_backend::Scratch::free_plugin_objects() {
+    ggml_backend_buffer_free(std::exchange(device_workspace, nullptr));
+    while (!host_waits.empty()) {
+        ggml_backend_event* event = host_waits.back().event;
+        host_waits.pop_back();
+        ggml_backend_event_free(event);
     }
-    device->live_objects.fetch_sub(1, std::memory_order_release);
 }
 
 ggml_backend::Scratch::~Scratch() {
     tenon::os::free_aligned(host_workspace, host_workspace_size, tenon::kWorkspaceAlignment);
-    ggml_backend_buffer_free(device_workspace);
-    for (const tenon::HostWait& wait : host_waits) ggml_backend_event_free(wait.event);
 }

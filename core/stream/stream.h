@@ -86,21 +86,12 @@ Result<void> take_pending_error(ggml_backend& stream);
 
 // Like guard, for functions that return a ggml_status. A cancelled run is no error to report.
 template <class Body>
-ggml_status guard_status(Body&& body) noexcept {
-    try {
-        const Result<void> result = body();
-        if (result) return GGML_STATUS_SUCCESS;
-        if (result.error().code != TENON_E_CANCELLED) report(result.error());
-        return to_ggml_status(result.error().code);
-    } catch (const std::bad_alloc&) {
-        report(fail(TENON_E_NO_HOST_MEMORY, "out of host memory"));
-        return GGML_STATUS_ALLOC_FAILED;
-    } catch (const std::exception& e) {
-        report(fail(TENON_E_INTERNAL, "%s", e.what()));
-    } catch (...) {
-        report(fail(TENON_E_INTERNAL, "unknown exception"));
-    }
-    return GGML_STATUS_FAILED;
+ggml_status guard_status(Body&& body) {
+    const Result<void> result =
+        catch_all([&]() -> Result<void> { return body(); }, error_of_exception);
+    if (result) return GGML_STATUS_SUCCESS;
+    if (result.error().code != TENON_E_CANCELLED) report(result.error());
+    return to_ggml_status(result.error().code);
 }
 
 // An event that somebody's host work has to wait for.
@@ -138,4 +129,5 @@ struct ggml_backend::Scratch {
     std::vector<tenon::HostWait> host_waits;
 
     ~Scratch();
+    void free_plugin_objects();  // may end the thread, which a destructor must not
 };

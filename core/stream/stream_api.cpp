@@ -62,8 +62,9 @@ const char* ggml_backend_name(ggml_backend_t backend) {
 void ggml_backend_free(ggml_backend_t backend) {
     if (!backend) return;
     guard_void([&]() -> Result<void> {
-        const std::unique_ptr<ggml_backend> owned(backend);
-        return synchronize_stream(backend);
+        auto finished = synchronize_stream(backend);
+        delete backend;
+        return finished;
     });
 }
 

@@ -3,7 +3,9 @@
 #include "core/stream/threads.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <system_error>
 
 #include "core/base/bits.h"
@@ -48,10 +50,11 @@ Result<std::unique_ptr<tenon_team>> tenon_team::create(const TeamOptions& option
     if (static_cast<uint32_t>(options.n_members) > thread_budget()) {
         team->options_.spin_rounds = 0;
     }
-    team->workers_.reserve(static_cast<size_t>(options.n_members) - 1);
+    team->workers_.resize(static_cast<size_t>(options.n_members) - 1);
+    team->lost_ = std::make_unique<std::atomic<bool>[]>(team->workers_.size());
     for (int i = 1; i < options.n_members; ++i) {
         try {
-            team->workers_.emplace_back(&tenon_team::work, team.get(), static_cast<uint32_t>(i));
+            team->start_worker(i);
         } catch (const std::system_error& e) {
             if (options.may_shrink) {
                 team->shrink_to(i, e.what());
@@ -73,15 +76,49 @@ void tenon_team::shrink_to(int n_members, const char* why) {
         n_members, wanted_, why);
 }
 
+// It takes part in the runs after those that have begun.
+void tenon_team::start_worker(int member) {
+    workers_[static_cast<size_t>(member) - 1] =
+        std::thread(&tenon_team::work, this, static_cast<uint32_t>(member),
+                    run_word_.load(std::memory_order_relaxed));
+}
+
+// Between two runs, by the caller of the next.
+Result<void> tenon_team::replace_lost_workers() {
+    any_lost_.store(false, std::memory_order_relaxed);
+    for (int i = 1; i < size(); ++i) {
+        std::thread& worker = workers_[static_cast<size_t>(i) - 1];
+        std::atomic<bool>& lost = lost_[static_cast<size_t>(i) - 1];
+        if (!lost.load(std::memory_order_acquire)) continue;
+        const os::NoCancel held_back;
+        any_lost_.store(true, std::memory_order_relaxed);  // unless all goes well
+        if (worker.joinable()) worker.join();
+        try {
+            start_worker(i);
+        } catch (const std::system_error& e) {
+            return fail(TENON_E_BUSY, "cannot start thread %d of %d again: %s", i, size(),
+                        e.what());
+        }
+        lost.store(false, std::memory_order_relaxed);
+        any_lost_.store(false, std::memory_order_relaxed);
+    }
+    return {};
+}
+
 tenon_team::~tenon_team() {
+    const os::NoCancel held_back;
     if (forked()) {
-        for (std::thread& worker : workers_) worker.detach();
+        for (std::thread& worker : workers_) {
+            if (worker.joinable()) worker.detach();
+        }
         return;
     }
     stop_.store(true, std::memory_order_relaxed);
     run_word_.fetch_add(1u << kMembersBits, std::memory_order_seq_cst);
     os::wake_all(&run_word_);
-    for (std::thread& worker : workers_) worker.join();
+    for (std::thread& worker : workers_) {
+        if (worker.joinable()) worker.join();  // one that could not be started is not
+    }
 }
 
 bool tenon_team::forked() const { return fork_generation_ != fork_generation(); }
@@ -102,16 +139,32 @@ bool tenon_team::mask_of(uint32_t member, bool* mask) const {
     return true;
 }
 
-void tenon_team::work(uint32_t member) {
+// Runs while a function unwinds the stack of a worker to its end: the caller must not wait for it.
+struct tenon_team::Leaving {
+    tenon_team& team;
+    const uint32_t member;
+    bool finished = false;
+    ~Leaving() {
+        if (finished) return;
+        team.lost_[member - 1].store(true, std::memory_order_release);
+        team.any_lost_.store(true, std::memory_order_relaxed);
+        team.left_.store(true, std::memory_order_relaxed);
+        team.finish_one();
+    }
+};
+
+// The application's log is not for workers: their callers tell what went wrong at the start.
+void tenon_team::work(uint32_t member, uint32_t seen) {
     char name[16];
     std::snprintf(name, sizeof name, "tenon-%u", member);
     os::set_thread_name(name);
     bool mask[GGML_MAX_N_THREADS] = {};
-    if (mask_of(member, mask)) os::set_thread_affinity(mask, GGML_MAX_N_THREADS);
-    os::set_thread_priority(options_.priority);
+    const bool placed = !mask_of(member, mask) || os::set_thread_affinity(mask, GGML_MAX_N_THREADS);
+    if (!placed || !os::set_thread_priority(options_.priority)) {
+        setup_errno_.store(errno, std::memory_order_relaxed);
+    }
 
     const InTeam in_team;
-    uint32_t seen = 0;
     bool was_member = true;
     while (true) {
         // Who had no part in the last run is probably not needed for the next.
@@ -120,17 +173,18 @@ void tenon_team::work(uint32_t member) {
         const uint32_t members = seen & kMembersMask;
         was_member = member < members;
         if (!was_member) continue;
+        Leaving leaving{*this, member};
         call(function_, arg_, member, members);
+        leaving.finished = true;
         finish_one();
     }
 }
 
-void tenon_team::call(Function function, void* arg, uint32_t member, uint32_t members) noexcept {
-    try {
-        function(arg, member, members);
-    } catch (...) {
-        threw_.store(true, std::memory_order_relaxed);  // seen by the caller: finish_one() follows
-    }
+void tenon_team::call(Function function, void* arg, uint32_t member, uint32_t members) {
+    catch_all([&] { function(arg, member, members); },
+              [&](bool, const char*) {
+                  threw_.store(true, std::memory_order_relaxed);  // told after finish_one()
+              });
 }
 
 uint32_t tenon_team::wait_for_run(uint32_t seen, uint32_t rounds) {
@@ -166,6 +220,16 @@ void tenon_team::wait_for_members() {
     caller_waits_.store(0, std::memory_order_relaxed);
 }
 
+// Both end in order when the calling thread is ended by the function it runs.
+struct tenon_team::Turn {
+    tenon_team& team;
+    ~Turn() { team.running_.store(false, std::memory_order_release); }
+};
+struct tenon_team::Members {
+    tenon_team& team;
+    ~Members() { team.wait_for_members(); }
+};
+
 Result<void> tenon_team::run(Function function, void* arg) {
     if (forked()) {
         return fail(TENON_E_FORKED, "a team of %d threads belongs to the parent process", size());
@@ -173,6 +237,16 @@ Result<void> tenon_team::run(Function function, void* arg) {
     if (running_.exchange(true, std::memory_order_acquire)) {
         return fail(TENON_E_BUSY, "a team of %d threads runs already", size());
     }
+    const Turn turn{*this};
+    if (any_lost_.load(std::memory_order_relaxed)) {
+        if (auto ok = replace_lost_workers(); !ok) return ok;
+    }
+    if (const int e = setup_errno_.exchange(0, std::memory_order_relaxed)) {
+        log(GGML_LOG_LEVEL_WARN, "cannot set a thread's affinity or priority: %s",
+            std::strerror(e));
+    }
+    threw_.store(false, std::memory_order_relaxed);
+    left_.store(false, std::memory_order_relaxed);
     const int active = active_.load(std::memory_order_relaxed);
     const uint32_t members = static_cast<uint32_t>(active > 0 ? active : size());
     const InTeam in_team;
@@ -185,16 +259,14 @@ Result<void> tenon_team::run(Function function, void* arg) {
         pending_.store(members - 1, std::memory_order_relaxed);
         const uint32_t number = (run_word_.load(std::memory_order_relaxed) >> kMembersBits) + 1;
         run_word_.store(number << kMembersBits | members, std::memory_order_seq_cst);
+        const Members others{*this};
         if (sleepers_.load(std::memory_order_seq_cst) != 0) os::wake_all(&run_word_);
         call(function, arg, 0, members);
-        wait_for_members();
     }
-    const bool threw = threw_.load(std::memory_order_relaxed);
-    if (threw) threw_.store(false, std::memory_order_relaxed);
-    running_.store(false, std::memory_order_release);
-    if (threw) {
-        return fail(TENON_E_INTERNAL, "a function run by a team of %d threads threw an exception",
-                    size());
+    const bool left = left_.load(std::memory_order_relaxed);
+    if (left || threw_.load(std::memory_order_relaxed)) {
+        return fail(TENON_E_INTERNAL, "a function run by a team of %d threads %s", size(),
+                    left ? "ended its thread" : "threw an exception");
     }
     return {};
 }
@@ -207,13 +279,15 @@ bool tenon_team::acquire(int members) {
     active_.store(std::min(members, size()), std::memory_order_relaxed);
     if (pins_caller_) {
         restore_caller_ = os::get_thread_affinity(caller_mask_, GGML_MAX_N_THREADS);
-        os::set_thread_affinity(member0_mask_, GGML_MAX_N_THREADS);
+        if (!os::set_thread_affinity(member0_mask_, GGML_MAX_N_THREADS)) {
+            setup_errno_.store(errno, std::memory_order_relaxed);
+        }
     }
     return true;
 }
 
 void tenon_team::release() {
-    if (restore_caller_) os::set_thread_affinity(caller_mask_, GGML_MAX_N_THREADS);
+    if (restore_caller_) (void)os::set_thread_affinity(caller_mask_, GGML_MAX_N_THREADS);
     restore_caller_ = false;
     active_.store(0, std::memory_order_relaxed);
     taken_.store(false, std::memory_order_release);

@@ -45,7 +45,8 @@ struct tenon_team {
     bool forked() const;                    // its threads stayed in the parent process
 
     // Runs function(arg, 0 … active-1), all at the same time. TENON_E_BUSY when the team runs
-    // already, TENON_E_INTERNAL when a member threw: the others still ran to their end.
+    // already, TENON_E_INTERNAL when a member threw or ended its thread: the others still ran to
+    // their end. A worker that is gone is replaced before the next run.
     tenon::Result<void> run(Function function, void* arg);
 
     void pause();
@@ -61,8 +62,14 @@ private:
     static constexpr uint32_t kMembersMask = (1u << kMembersBits) - 1;
 
     void shrink_to(int n_members, const char* why);
-    void work(uint32_t member);
-    void call(Function function, void* arg, uint32_t member, uint32_t members) noexcept;
+    struct Leaving;  // a worker whose thread ends in the middle of a run
+    struct Turn;     // one run
+    struct Members;  // the other members of a run
+
+    void start_worker(int member);  // throws std::system_error
+    tenon::Result<void> replace_lost_workers();
+    void work(uint32_t member, uint32_t seen);
+    void call(Function function, void* arg, uint32_t member, uint32_t members);
     uint32_t wait_for_run(uint32_t seen, uint32_t rounds);
     void finish_one();
     void wait_for_members();
@@ -70,8 +77,11 @@ private:
 
     tenon::TeamOptions options_;
     int wanted_;
-    std::vector<std::thread> workers_;
-    std::atomic<int> active_{0};  // members of the next run; 0: all
+    std::vector<std::thread> workers_;           // member i: [i - 1]
+    std::unique_ptr<std::atomic<bool>[]> lost_;  // parallel: its thread has ended
+    std::atomic<bool> any_lost_{false};
+    std::atomic<int> setup_errno_{0};  // of a worker that could not be placed; not told yet
+    std::atomic<int> active_{0};       // members of the next run; 0: all
     std::atomic<bool> taken_{false};
     uint32_t fork_generation_ = 0;
     bool pins_caller_ = false;     // the options restrict member 0
@@ -92,6 +102,7 @@ private:
     void* arg_ = nullptr;
     std::atomic<bool> running_{false};
     std::atomic<bool> threw_{false};  // a member of this run
+    std::atomic<bool> left_{false};   // likewise: it ended its thread
 };
 
 struct ggml_threadpool {

@@ -14,6 +14,7 @@
 #include "tenon/ext/features.h"
 #include "tenon/ext/limits.h"
 #include "tenon/ext/threads.h"
+#include "tenon/forced_unwind.hpp"
 
 #include TENON_CPU_VARIANT_HEADER
 
@@ -100,14 +101,14 @@ tenon_status stream_synchronize(tenon_stream*, uint64_t, tenon_error*) { return 
 
 tenon_status stream_graph_run(tenon_stream* stream, const tenon_graph_view* graph,
                               const tenon_run_params* params, tenon_error* error) {
-    try {
-        return reinterpret_cast<Stream*>(stream)->runner.run(*graph, *params, error);
-    } catch (const std::bad_alloc&) {
-        return tenon_fail(error, TENON_E_NO_HOST_MEMORY, 0, nullptr,
-                          "no memory for the plan of a graph");
-    } catch (...) {
-        return tenon_fail(error, TENON_E_INTERNAL, 0, nullptr, "unknown exception in a graph run");
-    }
+    return catch_all(
+        [&] { return reinterpret_cast<Stream*>(stream)->runner.run(*graph, *params, error); },
+        [&](bool out_of_memory, const char*) {
+            return out_of_memory ? tenon_fail(error, TENON_E_NO_HOST_MEMORY, 0, nullptr,
+                                              "no memory for the plan of a graph")
+                                 : tenon_fail(error, TENON_E_INTERNAL, 0, nullptr,
+                                              "unknown exception in a graph run");
+        });
 }
 
 const void* no_extension(tenon_stream*, const char*) { return nullptr; }

@@ -91,13 +91,35 @@ void run_group(Run& run, const Group& group, int32_t ith, int32_t nth) {
     if (ith == 0) poll_cancel(run);
 }
 
+void wait_between_groups(Run& run, int32_t members) {
+    run.between_groups.wait(members, [&] {
+        run.stop = failed(run) || run.cancelled;
+        clear_counters(run.shared);
+    });
+}
+
+// Arrives for a member whose thread ends inside a group, and stops the run. Only functions of the
+// application do that: the nodes that call them have no barrier inside for others to wait at.
+struct Departure {
+    Run& run;
+    const Group& group;
+    const int32_t members;
+    bool finished = false;
+    ~Departure() {
+        if (finished) return;
+        Task task = task_of(run, 0, 1);
+        task.node = run.plan.steps[group.begin].node;
+        task.fail(TENON_E_INTERNAL, "the application's function ended its thread");
+        wait_between_groups(run, members);
+    }
+};
+
 void run_member(Run& run, int32_t member, int32_t members) {
     for (const Group& group : run.plan.groups) {
+        Departure departure{run, group, members};
         run_group(run, group, member, std::min(group.members, members));
-        run.between_groups.wait(members, [&] {
-            run.stop = failed(run) || run.cancelled;
-            clear_counters(run.shared);
-        });
+        departure.finished = true;
+        wait_between_groups(run, members);
         if (run.stop) return;
     }
 }
@@ -215,7 +237,7 @@ tenon_status GraphRunner::run(const tenon_graph_view& graph, const tenon_run_par
                            static_cast<int32_t>(members));
             },
             &run);
-        if (status != TENON_OK)
+        if (status != TENON_OK && !failed(run))
             return tenon_fail(error, status, 0, nullptr, "the worker team did not start");
     }
     if (const tenon_status status = run.shared.failed.load()) {

@@ -1,6 +1,10 @@
 // The discrete test plugin in tables of another make: each function throws a C++ exception when the
-// option `throw` names it ("buffer.clear"), which no plugin may do. Functions that answer nothing
-// do their work first, so that nothing is lost.
+// option `throw` names it ("buffer.clear"), which no plugin may do, ends its thread when the option
+// `end` names it, and waits to be cancelled when the option `linger` does. Functions that answer
+// nothing do their work first, so that nothing is lost.
+
+#include <pthread.h>
+#include <unistd.h>
 
 #include <stdexcept>
 #include <string>
@@ -16,26 +20,31 @@ namespace {
 
 const tenon_host* g_host = nullptr;
 
-void throw_if_asked(const char* name) {
-    const char* wanted = g_host->option(g_host, "throw");
-    if (!wanted || std::string(wanted) != name) return;
-    throw std::runtime_error(name);
+bool is_asked(const char* option, const char* name) {
+    const char* wanted = g_host->option(g_host, option);
+    return wanted && std::string(wanted) == name;
+}
+
+void leave_if_asked(const char* name) {
+    if (is_asked("throw", name)) throw std::runtime_error(name);
+    if (is_asked("end", name)) pthread_exit(nullptr);
+    while (is_asked("linger", name)) usleep(1000);  // a point where threads can be cancelled
 }
 
 // Stands for one function pointer of a table; what the plugin lacks answers zero.
 template <auto Member>
-struct Thrower;
+struct Stand;
 template <class Table, class Answer, class... Arguments, Answer (*Table::*Member)(Arguments...)>
-struct Thrower<Member> {
+struct Stand<Member> {
     static inline Answer (*original)(Arguments...) = nullptr;
     static inline const char* name = "";
 
     static Answer call(Arguments... arguments) {
         if constexpr (std::is_void_v<Answer>) {
             if (original) original(arguments...);
-            throw_if_asked(name);
+            leave_if_asked(name);
         } else {
-            throw_if_asked(name);
+            leave_if_asked(name);
             return original ? original(arguments...) : Answer{};
         }
     }
@@ -43,10 +52,10 @@ struct Thrower<Member> {
 
 template <auto Member, class Table>
 void stand_in(Table& table, const char* name) {
-    using Stand = Thrower<Member>;
-    if (table.*Member != Stand::call) Stand::original = table.*Member;
-    Stand::name = name;
-    table.*Member = Stand::call;
+    using One = Stand<Member>;
+    if (table.*Member != One::call) One::original = table.*Member;
+    One::name = name;
+    table.*Member = One::call;
 }
 
 // ---- what the devices of the plugin give out ---------------------------------------------------
@@ -95,7 +104,7 @@ tenon_device_vtbl g_device;  // the plugin's own functions
 
 tenon_status buffer_alloc(tenon_device* device, uint32_t buft, uint64_t size, uint32_t usage,
                           tenon_buffer** out, void** base, tenon_error* error) {
-    throw_if_asked("device.buffer_alloc");
+    leave_if_asked("device.buffer_alloc");
     const auto status = g_device.buffer_alloc(device, buft, size, usage, out, base, error);
     if (status == TENON_OK) stand_in_for(*out);
     return status;
@@ -103,14 +112,14 @@ tenon_status buffer_alloc(tenon_device* device, uint32_t buft, uint64_t size, ui
 
 tenon_status stream_open(tenon_device* device, const tenon_open_params* params, tenon_stream** out,
                          tenon_error* error) {
-    throw_if_asked("device.stream_open");
+    leave_if_asked("device.stream_open");
     const auto status = g_device.stream_open(device, params, out, error);
     if (status == TENON_OK) stand_in_for(*out);
     return status;
 }
 
 tenon_status event_new(tenon_device* device, tenon_event** out, tenon_error* error) {
-    throw_if_asked("device.event_new");
+    leave_if_asked("device.event_new");
     const auto status = g_device.event_new(device, out, error);
     if (status == TENON_OK) stand_in_for(*out);
     return status;
@@ -141,7 +150,7 @@ tenon_plugin g_plugin;  // the plugin's own functions
 
 tenon_status device_info(tenon_plugin_ctx* ctx, uint32_t index, tenon_device_info* out,
                          tenon_error* error) {
-    throw_if_asked("plugin.device_info");
+    leave_if_asked("plugin.device_info");
     const auto status = g_plugin.device_info(ctx, index, out, error);
     out->caps |= TENON_CAP_WRAP_HOST_PTR;  // so that buffer_wrap is called
     return status;
@@ -149,7 +158,7 @@ tenon_status device_info(tenon_plugin_ctx* ctx, uint32_t index, tenon_device_inf
 
 tenon_status device_open(tenon_plugin_ctx* ctx, uint32_t index, const tenon_open_params* params,
                          tenon_device** out, tenon_error* error) {
-    throw_if_asked("plugin.device_open");
+    leave_if_asked("plugin.device_open");
     const auto status = g_plugin.device_open(ctx, index, params, out, error);
     if (status == TENON_OK) stand_in_for(*out);
     return status;
@@ -163,7 +172,7 @@ extern "C" TENON_EXPORT tenon_status tenon_plugin_entry_v1(const tenon_host* hos
     using Table = tenon_plugin;
     static Table table;
     g_host = host;
-    throw_if_asked("entry");
+    leave_if_asked("entry");
     const tenon_plugin* inner = nullptr;
     if (const auto status = discrete_entry(host, &inner, error); status != TENON_OK) return status;
     table = g_plugin = *inner;

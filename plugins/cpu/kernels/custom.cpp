@@ -1,6 +1,7 @@
 // MAP_CUSTOM1 … CUSTOM: functions of the application, called once per member.
 
 #include "plugins/cpu/kernel.h"
+#include "tenon/forced_unwind.hpp"
 
 namespace tenon::cpu {
 namespace {
@@ -16,17 +17,20 @@ int members(const ggml_tensor& node, int n_threads) {
 double cost(const ggml_tensor&) { return 1e5; }
 
 // call(function, dst, userdata); dst as the application knows it, not const.
-// An exception must not leave a worker thread: it ends the run with an error.
+// An exception must not leave a worker thread: it ends the run with an error. The end of the thread
+// must, and ends the run too (run_member() in graph_run.cpp).
 template <class Function, class Call>
 void with_function(const Task& task, const ggml_tensor& node, Call&& call) {
     const auto p = params_of<tenon_custom_params>(node);
-    try {
-        call(reinterpret_cast<Function>(static_cast<uintptr_t>(p.fun)),
-             const_cast<ggml_tensor*>(&node),
-             reinterpret_cast<void*>(static_cast<uintptr_t>(p.userdata)));
-    } catch (...) {
-        task.fail(TENON_E_INTERNAL, "the application's function threw an exception");
-    }
+    catch_all(
+        [&] {
+            call(reinterpret_cast<Function>(static_cast<uintptr_t>(p.fun)),
+                 const_cast<ggml_tensor*>(&node),
+                 reinterpret_cast<void*>(static_cast<uintptr_t>(p.userdata)));
+        },
+        [&](bool, const char*) {
+            task.fail(TENON_E_INTERNAL, "the application's function threw an exception");
+        });
 }
 
 void run_map1(const Task& task, const ggml_tensor& node) {

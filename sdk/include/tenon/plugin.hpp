@@ -2,9 +2,10 @@
 //
 // Derive from Plugin, Device, Buffer, Stream (and Event), finish with TENON_PLUGIN. Header-only,
 // C++17, no dependency on the core. A call fails by throwing Failure or any std::exception: nothing
-// here lets one out of the plugin, every table entry runs inside detail::guard. Threads: [any],
-// [init] and [object] as in plugin.h; extension() is [any] everywhere, destructors are what
-// closing the object is.
+// here lets one out of the plugin, every table entry runs inside detail::guard. What does pass is
+// the end of the calling thread (forced_unwind.hpp): your own `catch (...)` must throw it on too.
+// Threads: [any], [init] and [object] as in plugin.h; extension() is [any] everywhere, destructors
+// are what closing the object is.
 #pragma once
 #include <cstdio>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "tenon/forced_unwind.hpp"
 #include "tenon/note.hpp"
 #include "tenon/plugin.h"
 
@@ -169,19 +171,20 @@ inline tenon_status refuse(tenon_error* e, tenon_status code, int64_t native, co
     return tenon_fail(e, code, native, name, b);
 }
 template <class F>
-tenon_status guard(tenon_error* e, F&& f) noexcept {
-    try {
-        return f();
-    } catch (const Failure& x) {
-        return refuse(e, x.code, x.native, x.name.empty() ? nullptr : x.name.c_str(),
-                      x.text.c_str());
-    } catch (const std::bad_alloc&) {
-        return refuse(e, TENON_E_NO_HOST_MEMORY, 0, nullptr, "out of host memory");
-    } catch (const std::exception& x) {
-        return refuse(e, TENON_E_INTERNAL, 0, nullptr, x.what());
-    } catch (...) {
-        return refuse(e, TENON_E_INTERNAL, 0, nullptr, "unknown exception");
-    }
+tenon_status guard(tenon_error* e, F&& f) {
+    const auto run = [&]() -> tenon_status {
+        try {
+            return f();
+        } catch (const Failure& x) {
+            return refuse(e, x.code, x.native, x.name.empty() ? nullptr : x.name.c_str(),
+                          x.text.c_str());
+        }
+    };
+    return catch_all(run, [&](bool out_of_memory, const char* text) {
+        if (out_of_memory)
+            return refuse(e, TENON_E_NO_HOST_MEMORY, 0, nullptr, "out of host memory");
+        return refuse(e, TENON_E_INTERNAL, 0, nullptr, text ? text : "unknown exception");
+    });
 }
 
 // What the handles point at. Streams and devices carry a table of their own, because which entries
