@@ -7,6 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/base/os.h"
+#include "core/base/per_thread.h"
 #include "core/base/settings.h"
 #include "core/device/registry.h"
 #include "loader/discovery.h"
@@ -17,7 +18,7 @@ namespace tenon {
 namespace {
 
 // Set while this thread is inside the loader: callbacks that reach us again must not wait for us.
-thread_local bool t_inside = false;
+TENON_PER_THREAD bool t_inside = false;
 
 struct Inside {
     Inside() { t_inside = true; }

@@ -7,18 +7,18 @@
 
 #include "core/base/log.h"
 #include "core/base/os.h"
+#include "core/base/per_thread.h"
 #include "core/base/result.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
 namespace {
 
-// No constructor and no destructor: touching it can neither allocate nor fail.
 struct ThreadMessage {
     char text[sizeof(Error::text)];
     bool unread;
 };
-constinit thread_local ThreadMessage t_message{};
+TENON_PER_THREAD ThreadMessage t_message{};
 
 constinit std::atomic<ggml_abort_callback_t> g_abort_callback{nullptr};
 

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/base/os.h"
+#include "core/base/per_thread.h"
 #include "core/base/shared_callback.h"
 #include "tenon/forced_unwind.hpp"
 
@@ -93,7 +94,7 @@ void default_sink(ggml_log_level level, const char* text, void*) {
 constinit SharedCallback<ggml_log_callback> g_sink{default_sink, nullptr};
 
 // The sink ended this thread: it is not called again while the stack unwinds.
-thread_local bool t_ended = false;
+TENON_PER_THREAD bool t_ended = false;
 
 void call_sink(ggml_log_level level, const char* line) {
     if (t_ended) return;

@@ -28,6 +28,10 @@ struct Descriptor {
     }
 };
 
+struct Freer {
+    void operator()(char* text) const { std::free(text); }
+};
+
 tenon_status status_of_errno(int e) {
     switch (e) {
         case ENOENT:
@@ -111,11 +115,8 @@ static std::string path_of_this_code() {
     Dl_info info;
     const void* here = reinterpret_cast<const void*>(&library_path);
     if (!::dladdr(here, &info) || !info.dli_fname) return {};
-    char* canonical = ::realpath(info.dli_fname, nullptr);
-    if (!canonical) return {};
-    std::string path = canonical;
-    std::free(canonical);
-    return path;
+    const std::unique_ptr<char, Freer> canonical(::realpath(info.dli_fname, nullptr));
+    return canonical ? canonical.get() : "";
 }
 
 const std::string& library_path() {

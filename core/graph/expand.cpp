@@ -1,5 +1,8 @@
 // Building graphs forward: a depth-first walk from a tensor to its sources, without recursion.
 
+#include <array>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -20,8 +23,32 @@ struct Frame {
 // meanwhile is one of the tensors it needs.
 constexpr int32_t kOpen = INT32_MIN;
 
-// Kept per thread, so that building graph after graph allocates nothing.
-thread_local std::vector<Frame> t_stack;
+// Stacks of walks that have ended, kept so that building graph after graph allocates nothing. Not
+// one per thread: what has a destructor there ends the process when memory is out (per_thread.h).
+class IdleStacks {
+public:
+    std::vector<Frame> take() {
+        const std::lock_guard lock(mutex_);
+        return n_ > 0 ? std::move(stacks_[--n_]) : std::vector<Frame>();
+    }
+    void give_back(std::vector<Frame>&& stack) {
+        if (stack.capacity() > kMostFrames) return;
+        const std::lock_guard lock(mutex_);
+        if (n_ < stacks_.size()) stacks_[n_++] = std::move(stack);
+    }
+
+private:
+    static constexpr size_t kMostFrames = 1 << 16;  // of a stack worth keeping
+
+    std::mutex mutex_;
+    std::array<std::vector<Frame>, 8> stacks_;  // [0, n_) are idle
+    size_t n_ = 0;
+};
+
+IdleStacks& idle_stacks() {
+    static auto* stacks = new IdleStacks;  // never destroyed: threads may build graphs at exit
+    return *stacks;
+}
 
 class Walk {
 public:
@@ -30,12 +57,13 @@ public:
           set_(graph.visited_hash_set),
           compute_(compute),
           reversed_(eval_order(graph) == GGML_CGRAPH_EVAL_ORDER_RIGHT_TO_LEFT) {
-        t_stack.clear();
+        stack_.clear();
     }
     ~Walk() {  // frames are left after a failure only
-        for (const Frame& frame : t_stack) {
+        for (const Frame& frame : stack_) {
             if (frame.is_new) graph_.use_counts[frame.slot] &= ~kOpen;
         }
+        idle_stacks().give_back(std::move(stack_));
     }
     Walk(const Walk&) = delete;
     Walk& operator=(const Walk&) = delete;
@@ -43,13 +71,13 @@ public:
     Result<void> run(ggml_tensor* root) {
         size_t slot;
         if (enter(root, &slot) == Entered::kFull) return full();
-        while (!t_stack.empty()) {
-            Frame& top = t_stack.back();
+        while (!stack_.empty()) {
+            Frame& top = stack_.back();
             ggml_tensor* source = next_source(top);
             if (!source) {
                 if (top.is_new && !append(*top.tensor)) return full();
                 if (top.is_new) graph_.use_counts[top.slot] &= ~kOpen;
-                t_stack.pop_back();
+                stack_.pop_back();
                 continue;
             }
             const bool user_is_new = top.is_new;
@@ -91,12 +119,12 @@ private:
         if (is_new) {
             hash_occupy(set_, *slot, tensor);
             graph_.use_counts[*slot] = 0;
-            t_stack.push_back({tensor, *slot, 0, true});
+            stack_.push_back({tensor, *slot, 0, true});
             graph_.use_counts[*slot] = kOpen;
         } else if (graph_.use_counts[*slot] < 0) {
             return Entered::kCycle;
         } else if (compute_ && tensor->op != GGML_OP_NONE) {  // leafs never carry the flag
-            t_stack.push_back({tensor, *slot, 0, false});
+            stack_.push_back({tensor, *slot, 0, false});
         }
         return Entered::kYes;
     }
@@ -126,6 +154,7 @@ private:
     ggml_hash_set& set_;
     const bool compute_;
     const bool reversed_;
+    std::vector<Frame> stack_ = idle_stacks().take();
 };
 
 Result<void> checked_expand(ggml_cgraph& graph, ggml_tensor* tensor, bool compute) {

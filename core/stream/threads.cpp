@@ -12,6 +12,7 @@
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/os.h"
+#include "core/base/per_thread.h"
 #include "core/stream/numa.h"
 #include "core/stream/spin.h"
 
@@ -24,7 +25,7 @@ constexpr uint32_t kStreamSpinRounds = 20000;
 constexpr uint32_t kFinishSpinRounds = 2000;
 
 // Set while this thread is a member of a running team: parallel loops inside run inline.
-thread_local bool t_in_team = false;
+TENON_PER_THREAD bool t_in_team = false;
 
 struct InTeam {
     bool before = t_in_team;

@@ -3,6 +3,7 @@
 
 #include "tests/support/allocations.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -23,14 +24,15 @@ using namespace tenon::test;
 
 namespace {
 
-// NULL when it is this allocation's turn to fail.
-void* allocate(size_t size) noexcept {
+// False when it is this allocation's turn to fail.
+bool allowed(size_t size) noexcept {
     ++t_allocations;
     if (size > g_largest_allocation.load()) g_largest_allocation = size;
-    if (g_allocations_until_bad.load() >= 0 && g_allocations_until_bad.fetch_sub(1) == 0) {
-        return nullptr;
-    }
-    return std::malloc(size ? size : 1);
+    return g_allocations_until_bad.load() < 0 || g_allocations_until_bad.fetch_sub(1) != 0;
+}
+
+void* allocate(size_t size) noexcept {
+    return allowed(size) ? std::malloc(size ? size : 1) : nullptr;
 }
 
 }  // namespace
@@ -40,6 +42,14 @@ void* operator new(size_t size) {
     throw std::bad_alloc();
 }
 void* operator new(size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+void* operator new(size_t size, std::align_val_t alignment) {
+    void* p = nullptr;
+    const size_t at_least = std::max(static_cast<size_t>(alignment), sizeof(void*));
+    if (allowed(size) && ::posix_memalign(&p, at_least, size ? size : 1) == 0) return p;
+    throw std::bad_alloc();
+}
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
 void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }

@@ -176,8 +176,8 @@ typedef struct tenon_directory {
     const char* detail;  /* for people, or "" */
 } tenon_directory;
 
-/* Where plugins are looked for now, in order; reads the directories, loads nothing. The count is
- * what the indices of the next calls of this thread refer to. */
+/* Where plugins are looked for now, in order; reads the directories, loads nothing. Indices refer
+ * to what the last count found. */
 GGML_API size_t tenon_directory_count(void);
 GGML_API bool tenon_directory_get(size_t index, tenon_directory* out);
 

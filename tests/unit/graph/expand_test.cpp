@@ -324,10 +324,10 @@ TEST(Expand, RunningOutOfMemoryMarksTheGraph) {
     const auto ctx = make_arena(size_t{16} << 20, true);
     ggml_context* c = ctx.get();
     ggml_tensor* t = leaf(c);
-    for (int i = 0; i < 3000; ++i) t = node(c, {t});
-    ggml_cgraph* g = ggml_new_graph_custom(c, 4096, false);
+    for (int i = 0; i < 20000; ++i) t = node(c, {t});  // deeper than any graph before
+    ggml_cgraph* g = ggml_new_graph_custom(c, 20001, false);
     int failures = 0;
-    std::thread([&] {  // one that has no stack of nodes yet
+    std::thread([&] {
         for (int nth = 0;; ++nth) {
             tenon_clear_error();
             ggml_graph_clear(g);
@@ -340,11 +340,10 @@ TEST(Expand, RunningOutOfMemoryMarksTheGraph) {
             EXPECT_TRUE(is_incomplete(*g));
             EXPECT_STREQ(tenon_last_error(), "out of host memory");
         }
-    })
-        .join();
+    }).join();
     EXPECT_GT(failures, 0);
     EXPECT_FALSE(is_incomplete(*g));
-    EXPECT_EQ(g->n_nodes, 3000);
+    EXPECT_EQ(g->n_nodes, 20000);
 }
 
 // ---- the rule, told recursively, against the walk ----------------------------------------------
