@@ -279,17 +279,14 @@ void ggml_backend_cpu_set_n_threads(ggml_backend_t backend, int n_threads) {
 
 void ggml_backend_cpu_set_threadpool(ggml_backend_t backend, ggml_threadpool_t threadpool) {
     with_cpu(backend, [&](ggml_backend& stream) {
-        if (stream.threadpool && stream.threadpool != threadpool) pause_if_alive(stream.threadpool);
-        stream.threadpool = threadpool;
+        ggml_threadpool* before = stream.threadpool.exchange(threadpool);
+        if (before && before != threadpool) pause_if_alive(before);
     });
 }
 
 void ggml_backend_cpu_set_abort_callback(ggml_backend_t backend, ggml_abort_callback callback,
                                          void* data) {
-    with_cpu(backend, [&](ggml_backend& stream) {
-        stream.abort_callback = callback;
-        stream.abort_callback_data = data;
-    });
+    with_cpu(backend, [&](ggml_backend& stream) { stream.abort_callback.set(callback, data); });
 }
 
 void ggml_backend_cpu_set_use_ref(ggml_backend_t backend, bool use_ref) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/shared_callback.h"
 #include "ggml-backend.h"
 #include "tenon/plugin.h"
 
@@ -65,15 +66,15 @@ struct ggml_backend_reg {
     ~ggml_backend_reg();  // closes the devices that are open, gives back their names
 };
 
-// A stream, with the run parameters the application set on it.
+// A stream, with the run parameters the application set on it: from any thread, also while another
+// computes. A run takes them as they are when it begins (options_of() in core/stream).
 struct ggml_backend {
     ggml_backend_device* device = nullptr;
     tenon_stream* handle = nullptr;
-    int n_threads = 0;  // 0: the default
-    ggml_threadpool* threadpool = nullptr;
-    ggml_abort_callback abort_callback = nullptr;
-    void* abort_callback_data = nullptr;
-    bool use_ref = false;
+    std::atomic<int> n_threads{0};  // 0: the default
+    std::atomic<ggml_threadpool*> threadpool{nullptr};
+    tenon::SharedCallback<ggml_abort_callback> abort_callback;
+    std::atomic<bool> use_ref{false};
     struct Scratch;  // workspace, planned graphs, threads: kept between runs
     std::unique_ptr<Scratch> scratch;
     ggml_backend();

@@ -32,8 +32,7 @@ void set_n_threads(ggml_backend_t backend, int n_threads) {
 void set_abort_callback(ggml_backend_t backend, ggml_abort_callback callback, void* data) {
     guard_void([&]() -> Result<void> {
         if (!backend) return fail(TENON_E_INVALID, "backend is null");
-        backend->abort_callback = callback;
-        backend->abort_callback_data = data;
+        backend->abort_callback.set(callback, data);
         return {};
     });
 }

@@ -80,9 +80,8 @@ Result<void> run_range(ggml_backend_sched& s, const Split& split, int32_t first,
 // done.
 Result<void> run_with_callback(ggml_backend_sched& s, const Split& split) {
     const auto ask = [&](int32_t i, bool asking) {
-        return call_application("the evaluation callback", s.callback,
-                                s.image.node(static_cast<size_t>(i)).tensor, asking,
-                                s.callback_data);
+        return call_application("the evaluation callback", s.eval.function,
+                                s.image.node(static_cast<size_t>(i)).tensor, asking, s.eval.data);
     };
     for (int32_t first = split.first; first < split.end;) {
         int32_t wanted = first;
@@ -121,7 +120,7 @@ Result<void> ggml_backend_sched::run_split(Split& split) {
     if (!order.is_async(c)) {  // it runs on the host, which must see what was just copied there
         if (auto r = wait_for_all(*this, c); !r) return r;
     }
-    if (callback) return run_with_callback(*this, split);
+    if (eval.function) return run_with_callback(*this, split);
     return run_range(*this, split, split.first, split.end, split.uid);
 }
 
@@ -134,6 +133,7 @@ Result<void> ggml_backend_sched::compute(const ggml_cgraph& graph) {
     }
     order.forget();
     ids_known = nullptr;
+    eval = eval_callback.get();
     for (size_t i = 0; i < splits.size(); i++) {
         if (splits[i].empty) continue;
         auto r = run_split(splits[i]);

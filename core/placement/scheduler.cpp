@@ -269,8 +269,7 @@ void ggml_backend_sched_set_eval_callback(ggml_backend_sched_t sched,
                                           ggml_backend_sched_eval_callback callback,
                                           void* user_data) {
     if (!sched) return;
-    sched->callback = callback;
-    sched->callback_data = user_data;
+    sched->eval_callback.set(callback, user_data);
 }
 
 int ggml_backend_sched_get_n_backends(ggml_backend_sched_t sched) { return sched ? sched->n : 0; }

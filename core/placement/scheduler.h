@@ -65,8 +65,7 @@ struct ggml_backend_sched {
     tenon::placement::EventPtr events[tenon::placement::kMaxBackends];
     size_t graph_size = 0;
     bool op_offload = false;
-    ggml_backend_sched_eval_callback callback = nullptr;
-    void* callback_data = nullptr;
+    tenon::SharedCallback<ggml_backend_sched_eval_callback> eval_callback;  // set by any thread
     int debug = 0, debug_realloc = 0;
 
     // ---- of the graph split last
@@ -91,6 +90,7 @@ struct ggml_backend_sched {
     std::vector<int32_t> owned;  // items that get memory from us
 
     // ---- running
+    tenon::SharedCallback<ggml_backend_sched_eval_callback>::Pair eval{};  // of this run
     tenon::placement::StreamOrder order;
     std::vector<uint32_t> used_experts;  // a bit per expert
     std::vector<char> ids_data;

@@ -215,8 +215,9 @@ RunOptions options_of(const ggml_backend& stream) {
     RunOptions options;
     options.n_threads = stream.n_threads;
     options.pool = stream.threadpool;
-    options.abort_callback = stream.abort_callback;
-    options.abort_data = stream.abort_callback_data;
+    const auto abort = stream.abort_callback.get();
+    options.abort_callback = abort.function;
+    options.abort_data = abort.data;
     options.reference = stream.use_ref;
     return options;
 }

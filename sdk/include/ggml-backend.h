@@ -291,7 +291,7 @@ GGML_API enum ggml_status ggml_backend_sched_graph_compute_async(
         ggml_backend_sched_t sched, struct ggml_cgraph* graph);
 GGML_API void ggml_backend_sched_synchronize(ggml_backend_sched_t sched);
 GGML_API void ggml_backend_sched_reset(ggml_backend_sched_t sched);
-GGML_API void ggml_backend_sched_set_eval_callback(
+GGML_API void ggml_backend_sched_set_eval_callback( /* any thread; counts from the next run on */
         ggml_backend_sched_t sched, ggml_backend_sched_eval_callback callback, void* user_data);
 
 /* ---- meta device ----------------------------------------------------------------------------- */

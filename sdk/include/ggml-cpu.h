@@ -58,6 +58,7 @@ GGML_API void ggml_set_f32_nd(const struct ggml_tensor* tensor, int i0, int i1, 
 GGML_API struct ggml_threadpool* ggml_threadpool_new(struct ggml_threadpool_params* params);
 GGML_API void ggml_threadpool_free(struct ggml_threadpool* threadpool);
 GGML_API int ggml_threadpool_get_n_threads(struct ggml_threadpool* threadpool);
+/* Any thread, also while a graph is computed on the pool. */
 GGML_API void ggml_threadpool_pause(struct ggml_threadpool* threadpool);
 GGML_API void ggml_threadpool_resume(struct ggml_threadpool* threadpool);
 GGML_API struct ggml_cplan ggml_graph_plan(const struct ggml_cgraph* cgraph, int n_threads,
@@ -97,6 +98,9 @@ GGML_API const struct ggml_type_traits_cpu* ggml_get_type_traits_cpu(enum ggml_t
 GGML_API void ggml_cpu_init(void);
 GGML_API ggml_backend_t ggml_backend_cpu_init(void);
 GGML_API bool ggml_backend_is_cpu(ggml_backend_t backend);
+
+/* The four setters: any thread, also while another computes on the backend. A run takes all of them
+ * as they are when it begins; a callback or pool may go once the runs that took it have ended. */
 GGML_API void ggml_backend_cpu_set_n_threads(ggml_backend_t backend_cpu, int n_threads);
 GGML_API void ggml_backend_cpu_set_threadpool(
         ggml_backend_t backend_cpu, ggml_threadpool_t threadpool);

@@ -1220,7 +1220,7 @@ GGML_API void ggml_graph_dump_dot(const struct ggml_cgraph* gb, const struct ggm
 
 /* ---- log ------------------------------------------------------------------------------------- */
 GGML_API void ggml_log_get(ggml_log_callback* log_callback, void** user_data);
-GGML_API void ggml_log_set(ggml_log_callback log_callback, void* user_data);
+GGML_API void ggml_log_set(ggml_log_callback log_callback, void* user_data); /* any thread */
 
 GGML_API struct ggml_tensor* ggml_set_zero(struct ggml_tensor* tensor);
 
