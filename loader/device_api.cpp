@@ -2,6 +2,7 @@
 
 #include "core/base/cpu_features.h"
 #include "core/base/text.h"
+#include "core/device/estimate.h"
 #include "core/device/plugin_adapter.h"
 #include "loader/c_api.h"
 #include "tenon/tenon.h"
@@ -54,6 +55,16 @@ tenon_status tenon_device_query(ggml_backend_dev_t device, const ggml_tensor* co
     return status_of_call([&]() -> Result<void> {
         if (!device || (n > 0 && (!nodes || !out))) return null_device();
         return query_ops(device, nodes, n, out, want_cost);
+    });
+}
+
+tenon_status tenon_device_estimate(ggml_backend_dev_t device, const ggml_tensor* node,
+                                   const tenon_op_verdict* verdict, tenon_estimate* out) {
+    return status_of_call([&]() -> Result<void> {
+        if (!device || !out) return null_device();
+        if (!node || !verdict) return fail(TENON_E_INVALID, "node or verdict is NULL");
+        write_record(out, estimate(rates_of(*device), *node, *verdict));
+        return {};
     });
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tenon/ext/cost.h"
 #include "tenon/ext/features.h"
 #include "tenon/tenon.h"
 #include "tests/support/fake_plugin_parts.h"
@@ -44,7 +45,10 @@ tenon_status query_ops_of(tenon_device* device, const tenon_op_query* query, ten
         verdict.reason = why ? TENON_REASON_NOT_IMPLEMENTED : TENON_REASON_NONE;
         verdict.detail = why;
         verdict.flags = fake.verdict_flags | (fake.cacheable ? 1u : 0u) * TENON_VERDICT_CACHEABLE;
-        if (!(query->want & 1)) verdict.workspace = fake.workspace;
+        if (query->want & 1) continue;
+        verdict.workspace = fake.workspace;
+        verdict.time_ns = fake.time_ns;
+        verdict.confidence = fake.confidence;
     }
     return TENON_OK;
 }
@@ -101,7 +105,15 @@ tenon_status event_new(tenon_device*, tenon_event** out, tenon_error*) {
     *out = &(new FakeEvent{{&kFakeEventTable}})->base;
     return TENON_OK;
 }
-const void* no_device_extension(tenon_device*, const char*) { return nullptr; }
+tenon_status cost_model(tenon_device* device, tenon_cost_model* out, tenon_error* error) {
+    *out = *of(device).fake->rates;
+    return failed(error, of(device).fake->rates_status, "the clock is not known");
+}
+constexpr tenon_ext_cost kCost{sizeof(tenon_ext_cost), 0, cost_model, nullptr};
+const void* device_extension_of(tenon_device* device, const char* id) {
+    const bool asked = std::strcmp(id, TENON_EXT_COST) == 0;
+    return asked && of(device).fake->rates ? &kCost : nullptr;
+}
 
 constexpr tenon_device_vtbl kDeviceTable{sizeof(tenon_device_vtbl),
                                          0,
@@ -116,7 +128,7 @@ constexpr tenon_device_vtbl kDeviceTable{sizeof(tenon_device_vtbl),
                                          buffer_wrap,
                                          stream_open,
                                          event_new,
-                                         no_device_extension};
+                                         device_extension_of};
 
 // ---- plugin -----------------------------------------------------------------------------------
 

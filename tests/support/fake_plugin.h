@@ -6,10 +6,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/device/device.h"
+#include "tenon/ext/cost.h"
 #include "tenon/ext/features.h"
 
 namespace tenon::test {
@@ -35,6 +37,10 @@ struct FakeDevice {
     bool incomplete = false;                                   // function table too short
     std::function<const char*(const ggml_tensor&)> refuses{};  // NULL: supported
     uint64_t workspace = 0;                                    // bytes every node asks for
+    uint64_t time_ns = 0;                     // every node takes; 0: it does not tell
+    uint32_t confidence = 0;                  // of time_ns
+    std::optional<tenon_cost_model> rates{};  // none: without tenon.cost/1
+    tenon_status rates_status = TENON_OK;
     bool cacheable = true;
     uint32_t verdict_flags = 0;
     tenon_status open_status = TENON_OK;

@@ -235,6 +235,20 @@ TEST_F(RtInfo, OneOpShowsReasonsAndEstimates) {
     expect_has(a.out, "ADD               a + b\n");
     expect_has(a.out, "no: only f32 is added");
     expect_has(a.out, "yes ~1.5 µs");
+    expect_has(a.out, "operations");
+    for (const Json& row : json("--op add")["ops"]["rows"]) {
+        for (const Json& call : row["calls"]) {
+            EXPECT_GT(call["operations"], 0);
+            EXPECT_GT(call["bytes_read"], call["bytes_written"]);
+            const Json& verdict = call["verdicts"][0];
+            if (verdict["support"] == "no") {
+                EXPECT_TRUE(verdict["estimate"].is_null());
+            } else {
+                EXPECT_EQ(verdict["estimate"]["source"], "plugin");
+                EXPECT_EQ(verdict["estimate"]["time_ns"], 1500);
+            }
+        }
+    }
     expect_has(rt_info("--op GELU").out, "UNARY:GELU");
     EXPECT_EQ(rt_info("--op NOPE").code, 5);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tenon/tenon.h"
+#include "tenon/work.h"
 #include "tools/cli/cli.h"
 
 namespace tenon::rt_info {
@@ -146,10 +147,16 @@ std::string what_helps(const std::string& state);  // one line per reason word
 
 // ---- rt_info_ops.cpp ---------------------------------------------------------------------------
 
+// What a device says of a call, and how long it is expected to take.
+struct OpVerdict : tenon_op_verdict {
+    tenon_estimate estimate{};  // of what it supports
+};
+
 // One representative call and what every column's device said.
 struct OpCall {
     std::string description;
-    std::vector<tenon_op_verdict> verdicts;  // per column
+    tenon_work work{};
+    std::vector<OpVerdict> verdicts;  // per column
 };
 struct OpRow {
     std::string name;  // "MUL_MAT", "UNARY:GELU"

@@ -130,6 +130,13 @@ Json json_of(const Plugin& p, bool with_steps) {
     return plugin;
 }
 
+Json json_of(const tenon_estimate& e) {
+    if (e.time_ns == 0) return nullptr;
+    constexpr const char* kSources[] = {"nothing", "plugin", "rates", "kind"};
+    return {
+        {"time_ns", e.time_ns}, {"source", kSources[e.source & 3]}, {"confidence", e.confidence}};
+}
+
 Json json_of(const OpMatrix& matrix) {
     Json columns = Json::array(), rows = Json::array();
     for (const OpColumn& c : matrix.columns)
@@ -138,14 +145,19 @@ Json json_of(const OpMatrix& matrix) {
         Json calls = Json::array();
         for (const OpCall& call : row.calls) {
             Json verdicts = Json::array();
-            for (const tenon_op_verdict& v : call.verdicts) {
+            for (const OpVerdict& v : call.verdicts) {
                 constexpr const char* kSupport[] = {"no", "yes", "emulated"};
                 verdicts.push_back({{"support", kSupport[v.support < 3 ? v.support : 0]},
                                     {"reason", v.reason},
                                     {"detail", v.detail ? Json(v.detail) : Json(nullptr)},
-                                    {"time_ns", v.time_ns ? Json(v.time_ns) : Json(nullptr)}});
+                                    {"time_ns", v.time_ns ? Json(v.time_ns) : Json(nullptr)},
+                                    {"estimate", json_of(v.estimate)}});
             }
-            calls.push_back({{"call", call.description}, {"verdicts", verdicts}});
+            calls.push_back({{"call", call.description},
+                             {"operations", call.work.ops},
+                             {"bytes_read", call.work.bytes_read},
+                             {"bytes_written", call.work.bytes_written},
+                             {"verdicts", verdicts}});
         }
         rows.push_back({{"op", row.name},
                         {"sources", or_null(row.sources)},

@@ -1,6 +1,7 @@
 // rt-info: which device supports which op, asked with the representative calls of the op table.
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "tools/rt_info/info.h"
@@ -62,6 +63,7 @@ void add_calls(size_t op, size_t sub_op, const std::string& type_globs, OpRow* r
         Question q = build_call(op, sub_op, i, &call.description);
         if (!q.node) continue;
         if (!type_globs.empty() && !has_type(*q.node, type_globs)) continue;
+        call.work = tenon_node_work(q.node);
         all->nodes.push_back(q.node);
         all->questions.push_back(std::move(q));
         row->calls.push_back(std::move(call));
@@ -91,14 +93,20 @@ Questionnaire make_questions(const std::string& type_globs) {
 }
 
 // Answers of one device to all questions; without one, nothing is supported.
-std::vector<tenon_op_verdict> ask(ggml_backend_dev_t device, const Questionnaire& all,
-                                  bool want_cost) {
+std::vector<OpVerdict> ask(ggml_backend_dev_t device, const Questionnaire& all, bool want_cost) {
     std::vector<tenon_op_verdict> verdicts(all.nodes.size());
     if (tenon_device_query(device, all.nodes.data(), all.nodes.size(), verdicts.data(),
                            want_cost) != TENON_OK) {
         verdicts.assign(all.nodes.size(), tenon_op_verdict{});
     }
-    return verdicts;
+    std::vector<OpVerdict> answers;
+    for (size_t i = 0; i < verdicts.size(); ++i) {
+        OpVerdict& answer = answers.emplace_back(OpVerdict{verdicts[i], {}});
+        answer.estimate.struct_size = sizeof answer.estimate;
+        if (want_cost && answer.support != TENON_SUPPORT_NO)
+            tenon_device_estimate(device, all.nodes[i], &verdicts[i], &answer.estimate);
+    }
+    return answers;
 }
 
 // "CUDA0-7" when the devices differ in a number at the end.
@@ -204,13 +212,28 @@ void keep_op(OpMatrix* matrix, const std::string& name) {
                     name.c_str(), near.empty() ? "" : ", nearest is ", near.c_str());
 }
 
-std::string verdict_text(const tenon_op_verdict& v) {
+// "33.6 M"
+std::string count_text(double n) {
+    constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
+    size_t unit = 0;
+    for (; n >= 999.5 && unit + 1 < std::size(kUnits); ++unit) n /= 1000;
+    return cli::format("%.3g%s", n, kUnits[unit]);
+}
+
+std::string work_bytes_text(const tenon_work& work) {
+    return cli::bytes_text(static_cast<uint64_t>(work.bytes_read + work.bytes_written));
+}
+
+std::string verdict_text(const OpVerdict& v) {
     if (v.support == TENON_SUPPORT_NO)
         return std::string("no: ") + (v.detail ? v.detail : tenon_reason_word(v.reason));
     std::string text = v.support == TENON_SUPPORT_EMULATED ? "emulated" : "yes";
-    if (v.time_ns == 0) return text;
+    if (v.estimate.time_ns == 0) return text;
+    // Whose word the time is: the plugin's, unless it says otherwise.
+    constexpr const char* kSources[] = {"", "", " by its rates", " by its kind"};
     const char* mark = v.flags & TENON_VERDICT_MEASURED ? "*" : "~";
-    return text + " " + mark + cli::time_text(static_cast<double>(v.time_ns) * 1e-9);
+    return text + " " + mark + cli::time_text(static_cast<double>(v.estimate.time_ns) * 1e-9) +
+           kSources[v.estimate.source & 3];
 }
 
 }  // namespace
@@ -219,7 +242,7 @@ OpMatrix ask_ops(const World& world, const Options& options) {
     const bool one_op = options.what == What::kOp;
     Questionnaire all = make_questions(options.type_globs);
     OpMatrix matrix;
-    std::vector<std::vector<tenon_op_verdict>> answers;
+    std::vector<std::vector<OpVerdict>> answers;
     for (Group& group : group_devices(world, options)) {
         answers.push_back(ask(group.device, all, /*want_cost=*/one_op || options.json));
         matrix.columns.push_back(std::move(group.column));
@@ -299,10 +322,13 @@ void print_op(const OpMatrix& matrix, const Options& options, std::FILE* out) {
         std::fputc('\n', out);
         cli::Table table;
         table.add_column("  call");
+        table.add_column("operations", cli::Align::kRight);
+        table.add_column("bytes", cli::Align::kRight);
         for (const OpColumn& column : matrix.columns) table.add_column(column.title);
         for (const OpCall& call : row.calls) {
-            std::vector<cli::Cell> cells = {"  " + call.description};
-            for (const tenon_op_verdict& v : call.verdicts) cells.emplace_back(verdict_text(v));
+            std::vector<cli::Cell> cells = {"  " + call.description, count_text(call.work.ops),
+                                            work_bytes_text(call.work)};
+            for (const OpVerdict& v : call.verdicts) cells.emplace_back(verdict_text(v));
             table.add_row(std::move(cells));
         }
         table.print(out, options.terminal);

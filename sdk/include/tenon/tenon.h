@@ -212,6 +212,26 @@ GGML_API tenon_status tenon_device_query(ggml_backend_dev_t device,
  * this version has no word for. */
 GGML_API const char* tenon_reason_word(uint32_t reason);
 
+enum tenon_estimate_source {
+    TENON_ESTIMATE_NOTHING = 0, /* there is nothing to compute */
+    TENON_ESTIMATE_PLUGIN  = 1, /* time_ns of the verdict */
+    TENON_ESTIMATE_RATES   = 2, /* the node's work (tenon/work.h) over the rates of tenon.cost/1 */
+    TENON_ESTIMATE_KIND    = 3  /* its work over what devices of the kind commonly reach */
+};
+
+typedef struct tenon_estimate {
+    uint32_t struct_size;
+    uint32_t source;     /* enum tenon_estimate_source */
+    uint32_t confidence; /* 0..100, how far to trust time_ns */
+    uint32_t reserved0;
+    uint64_t time_ns;    /* with the operands where the device computes */
+} tenon_estimate;
+
+/* How long a device is expected to take for a node; verdict is its own on this node, with cost. */
+GGML_API tenon_status tenon_device_estimate(ggml_backend_dev_t device,
+                                            const struct ggml_tensor* node,
+                                            const tenon_op_verdict* verdict, tenon_estimate* out);
+
 /* CPU features that code may use here, as one list: "sse42 avx avx2"; and those the processor has but
  * must not be used, with the reason. False: no such index. */
 GGML_API const char* tenon_cpu_features(void);
