@@ -3,6 +3,7 @@
 #include "tests/discrete/math.h"
 
 #include "tenon/kit.h"
+#include "tenon/work.h"
 
 namespace tenon::discrete {
 namespace {
@@ -33,16 +34,6 @@ Verdict supports_add(const ggml_tensor& node) {
     if (!tenon_can_repeat(node.src[1], node.src[0]))
         return kit::no(TENON_REASON_SHAPE, "src1 does not repeat into src0");
     return kit::yes();
-}
-
-double flops(const ggml_tensor& node) {
-    const double n = static_cast<double>(tenon_nelements(&node));
-    return node.op == GGML_OP_MUL_MAT ? 2.0 * n * static_cast<double>(node.src[0]->ne[0]) : n;
-}
-
-double traffic_bytes(const ggml_tensor& node) {
-    return static_cast<double>(kit::element_bytes(node) + kit::element_bytes(*node.src[0]) +
-                               kit::element_bytes(*node.src[1]));
 }
 
 // dst[m, n] = sum over k of a[k, m] b[k, n], in double; matrices of `a` repeat along dims 2 and 3.
@@ -92,8 +83,9 @@ using Kernels = kit::KernelList<kRows>;
 void judge(const ggml_tensor& node, tenon_op_verdict& verdict, bool support_only) {
     Kernels::judge(node, verdict, [&](const Kernel&, tenon_op_verdict& out) {
         if (support_only) return;
-        const double bytes = traffic_bytes(node);
-        const double seconds = flops(node) / kFlopsPerSecond + bytes / kBytesPerSecond;
+        const tenon_work work = tenon_node_work(&node);
+        const double bytes = work.bytes_read + work.bytes_written;
+        const double seconds = work.ops / kFlopsPerSecond + bytes / kBytesPerSecond;
         out.bytes = static_cast<uint64_t>(bytes);
         out.time_ns = kLaunchNs + static_cast<uint64_t>(seconds * 1e9);
         out.confidence = 20;

@@ -9,6 +9,7 @@
 
 #include "ggml-cpp.h"
 #include "tenon/tenon.h"
+#include "tenon/work.h"
 #include "tools/cli/cli.h"
 #include "tools/rt_run/generate.h"
 
@@ -71,6 +72,17 @@ struct Bench {
         buffer.reset(ggml_backend_alloc_ctx_tensors(ctx.get(), stream.get()));
         if (!buffer) throw cli::stop(cli::kFailed, "%s", tenon_last_error());
         ggml_backend_buffer_clear(buffer.get(), 0);
+    }
+    // Of all nodes together.
+    tenon_work work() const {
+        tenon_work all{};
+        for (int i = 0; i < ggml_graph_n_nodes(graph); ++i) {
+            const tenon_work one = tenon_node_work(ggml_graph_node(graph, i));
+            all.ops += one.ops;
+            all.bytes_read += one.bytes_read;
+            all.bytes_written += one.bytes_written;
+        }
+        return all;
     }
     void run(benchmark::State& state) {
         for (auto _ : state) {

@@ -86,9 +86,10 @@ void register_mul_mat(const Options& o) {
                     for (ggml_tensor* w : weights) fill(w);
                     fill(x);
                     bench.run(state);
-                    state.counters["GFLOP/s"] =
-                        Rate(2e-9 * n_weights * o.rows * o.depth * n, kPerSecond);
-                    state.counters["GB/s"] = Rate(1e-9 * n_weights * bytes, kPerSecond);
+                    const tenon_work work = bench.work();
+                    state.counters["GFLOP/s"] = Rate(1e-9 * work.ops, kPerSecond);
+                    state.counters["GB/s"] =
+                        Rate(1e-9 * (work.bytes_read + work.bytes_written), kPerSecond);
                 })->UseRealTime();
             }
         }
