@@ -11,6 +11,7 @@
 #include "sdk/conformance/placement.h"
 #include "tenon/tenon.h"
 #include "tenon/tensor.h"
+#include "tenon/work.h"
 
 namespace tenon::conformance {
 namespace {
@@ -294,8 +295,12 @@ const std::vector<Case>& all_cases() {
 }
 
 int64_t work_of(const Case& c) {
-    if (c.work > 0) return c.work;
-    return ggml_nelements(build(c).outputs.back());
+    double work = 0;
+    for (const ggml_tensor* node : build(c).all) {
+        if (tenon_is_view_op(node->op)) continue;
+        work += std::max(tenon_node_work(node).ops / 2, tenon_work_elements(node));
+    }
+    return static_cast<int64_t>(std::min(work, 9e18));
 }
 
 std::vector<CaseResult> run_case(const Case& c, std::span<const ggml_backend_t> devices,

@@ -71,7 +71,6 @@ struct Case {
     std::string op;      // "MUL_MAT", "UNARY:GELU"; of a graph that devices may fuse "CHAIN:…"
     std::string params;  // "type=q4_0,ne=[64,5,4,3]": with the op, names the case
     double max_nmse = 1e-7;
-    int64_t work = 0;       // multiply-adds, roughly; 0: the elements of the result
     bool optional = false;  // no CPU needs to support it; who claims it must be right
     std::function<ggml_tensor*(GraphMaker&)> build;  // the node to be compared
     bool is_chain() const { return op.starts_with("CHAIN:"); }
@@ -115,11 +114,14 @@ struct CaseResult {
     uint64_t digest = 0;  // of the bytes of the result: equal bytes, equal digests
 };
 
+// Cases up to this, in multiply-adds, are run every time; the others take long.
+inline constexpr int64_t kEverydayWork = 27'000'000;
+
 // Options of a run. Cases with more work than max_work are left out; of the rest every `stride`-th
 // is run.
 struct SuiteOptions {
     uint64_t seed = 42;
-    int64_t max_work = 20'000'000;
+    int64_t max_work = kEverydayWork;
     int stride = 1;
 };
 
@@ -128,7 +130,8 @@ struct SuiteOptions {
 std::vector<CaseResult> run_case(const Case& c, std::span<const ggml_backend_t> devices,
                                  uint64_t seed);
 
-// Work of a case: what it says, else the elements of its result.
+// Work of a case in multiply-adds: of each node half its operations (tenon/work.h), or the elements
+// of its result where these are more.
 int64_t work_of(const Case& c);
 
 }  // namespace tenon::conformance

@@ -10,7 +10,9 @@
 #include "sdk/conformance/devices.h"
 #include "sdk/conformance/placement.h"
 #include "sdk/conformance/suite.h"
+#include "tenon/tenon.h"
 #include "tenon/tensor.h"
+#include "tenon/work.h"
 #include "tests/conformance/golden.h"
 #include "tests/support/variant.h"
 
@@ -96,7 +98,7 @@ public:
 TEST_P(Conformance, EveryDeviceAgreesWithTheOracle) {
     TENON_REQUIRE_VARIANT();
     const auto seed = static_cast<uint64_t>(from_environment("TENON_TEST_SEED", 42));
-    const int64_t max_work = from_environment("TENON_TEST_MAX_WORK", 20'000'000);
+    const int64_t max_work = from_environment("TENON_TEST_MAX_WORK", kEverydayWork);
     const int64_t min_work = from_environment("TENON_TEST_MIN_WORK", 0);
     const int64_t stride = from_environment("TENON_TEST_STRIDE", 1);
     const bool chains = cases_by_op().at(GetParam()).front()->is_chain();
@@ -159,6 +161,30 @@ TEST(Conformance, HasCasesAndAReferenceForEveryOpThatComputes) {
     }
 }
 
+// What placement will go by: a time for every node that a device takes, by its own word or by
+// rates.
+TEST(Conformance, EveryDeviceHasATimeForWhatItTakes) {
+    TENON_REQUIRE_VARIANT();
+    int n = 0;
+    for (const Stream& stream : open_streams(/*chains=*/false)) {
+        ggml_backend_dev_t device = ggml_backend_get_device(stream.backend.get());
+        for (const auto& [op, cases] : cases_by_op()) {
+            const Built b = build(*cases.front());
+            const ggml_tensor* node = b.outputs.back();
+            tenon_op_verdict verdict{};
+            ASSERT_EQ(tenon_device_query(device, &node, 1, &verdict, /*want_cost=*/true), TENON_OK);
+            if (verdict.support == TENON_SUPPORT_NO) continue;
+            tenon_estimate e{};
+            e.struct_size = sizeof e;
+            ASSERT_EQ(tenon_device_estimate(device, node, &verdict, &e), TENON_OK);
+            const bool computes = tenon_node_work(node).kind != TENON_WORK_NOTHING;
+            EXPECT_EQ(e.time_ns > 0, computes) << stream.name << ": " << op;
+            n += computes;
+        }
+    }
+    EXPECT_GT(n, 0);
+}
+
 // Whether `a` and `b` share bytes, but are not the same bytes.
 bool lie_across(const ggml_tensor& a, const ggml_tensor& b) {
     const auto* a_begin = static_cast<const char*>(a.data);
@@ -187,7 +213,7 @@ bool has_late_overlap(const ggml_cgraph* graph) {
 TEST(Conformance, PlannedChainsPutResultsAcrossEarlierOperands) {
     std::map<std::string, int> found;
     for (const Case& c : all_cases()) {
-        if (!c.is_chain() || work_of(c) > 20'000'000) continue;
+        if (!c.is_chain() || work_of(c) > kEverydayWork) continue;
         Built b = build(c);
         const Memory memory = place(b, ggml_backend_cpu_buffer_type(), Layout::kPlanned);
         found[c.op] += has_late_overlap(b.graph);

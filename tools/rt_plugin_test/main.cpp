@@ -38,7 +38,7 @@ po::options_description describe() {
         ("only", po::value<std::string>()->default_value("*"), "GLOB: only cases whose \"OP(parameters)\" matches")
         ("skip", po::value<std::string>()->default_value(""), "GLOB: not the cases that match")
         ("seed", po::value<std::string>()->default_value("42"), "of the random values")
-        ("max-work", po::value<std::string>()->default_value("20000000"), "multiply-adds of a case at most")
+        ("max-work", po::value<std::string>()->default_value(std::to_string(kEverydayWork)), "multiply-adds of a case at most")
         ("stride", po::value<std::string>()->default_value("1"), "run every n-th case")
         ("json", "one JSON document with a record per failure and a tally per op")
         ("help,h", "this text");

@@ -16,7 +16,6 @@ void add(CaseList& list, const Indexer& c) {
               .params = params("hsk", c.d, "nh", c.heads, "kv", c.kv, "nb", c.tokens, "ns", c.seqs,
                                "nm", c.masks, "type_K", c.k, "view", c.view),
               .max_nmse = 1e-6,
-              .work = c.d * c.heads * c.kv * c.tokens * c.seqs,
               .build = [=](GraphMaker& m) {
                   const auto make = [&](ggml_type type, const Shape& shape) {
                       return c.view ? m.inset(type, shape) : m.leaf(type, shape);

@@ -92,7 +92,7 @@ void binary_chains(CaseList& list) {
                         add_chain(list, {std::string("CHAIN:") + op.name,
                                          params("type", type, "ne", shape, "n", n, "inplace",
                                                 inplace, "broadcast", spread),
-                                         chain_limit(type), 0, [=](GraphMaker& m) {
+                                         chain_limit(type), [=](GraphMaker& m) {
                                              return running(m, type,
                                                             inplace ? op.inplace : op.build, n,
                                                             shape, spread);
@@ -103,14 +103,14 @@ void binary_chains(CaseList& list) {
         }
     }
     for (const int n : {2, 8}) {
-        add_watched_chain(list, {"CHAIN:ADD", params("n", n) + ",sum", 1e-7, 0, [=](GraphMaker& m) {
+        add_watched_chain(list, {"CHAIN:ADD", params("n", n) + ",sum", 1e-7, [=](GraphMaker& m) {
                                      return running(m, GGML_TYPE_F32, ggml_add, n, {67, 5}, false);
                                  }});
     }
     // every operand is the result of the step before
     for (const int n : {2, 5}) {
         add_watched_chain(list,
-                          {"CHAIN:ADD", params("n", n) + ",doubled", 1e-7, 0, [=](GraphMaker& m) {
+                          {"CHAIN:ADD", params("n", n) + ",doubled", 1e-7, [=](GraphMaker& m) {
                                Steps steps{ggml_neg(m.ctx, m.f32({67, 5}))};
                                for (int i = 0; i < n; ++i)
                                    steps.push_back(ggml_add(m.ctx, steps.back(), steps.back()));
@@ -177,7 +177,7 @@ void gate_chains(CaseList& list, ggml_unary_op op, ggml_type type) {
         return Chain{name,
                      params("type", type, "ne", shape, "swap", swap, "layout",
                             kOperandNames[static_cast<int>(layout)], "then_add", then_add),
-                     chain_limit(type), 0, [=](GraphMaker& m) {
+                     chain_limit(type), [=](GraphMaker& m) {
                          return gate(m, type, op, shape, layout, swap, then_add);
                      }};
     };
@@ -197,13 +197,13 @@ void gate_chains(CaseList& list, ggml_unary_op op, ggml_type type) {
     }
     // the product with the function's own argument, and of the function with itself
     add_watched_chain(
-        list, {name, params("type", type) + ",f(x)*x", chain_limit(type), 0, [=](GraphMaker& m) {
+        list, {name, params("type", type) + ",f(x)*x", chain_limit(type), [=](GraphMaker& m) {
                    ggml_tensor* x = m.leaf(type, {65, 3, 2});
                    ggml_tensor* f = ggml_unary(m.ctx, x, op);
                    return Steps{f, ggml_mul(m.ctx, f, x)};
                }});
     add_chain(list,
-              {name, params("type", type) + ",f(x)*f(x)", chain_limit(type), 0, [=](GraphMaker& m) {
+              {name, params("type", type) + ",f(x)*f(x)", chain_limit(type), [=](GraphMaker& m) {
                    ggml_tensor* f = ggml_unary(m.ctx, m.leaf(type, {65, 3, 2}), op);
                    return Steps{f, ggml_mul(m.ctx, f, f)};
                }});
@@ -212,7 +212,7 @@ void gate_chains(CaseList& list, ggml_unary_op op, ggml_type type) {
 // ---- RELU SQR, SNAKE, soft cap ------------------------------------------------------------------
 
 Chain relu_sqr(ggml_type type, const Shape& shape) {
-    return {"CHAIN:RELU_SQR", params("type", type, "ne", shape), 1e-7, 0, [=](GraphMaker& m) {
+    return {"CHAIN:RELU_SQR", params("type", type, "ne", shape), 1e-7, [=](GraphMaker& m) {
                 ggml_tensor* relu = ggml_relu(m.ctx, m.leaf(type, shape));
                 return Steps{relu, ggml_sqr(m.ctx, relu)};
             }};
@@ -220,7 +220,7 @@ Chain relu_sqr(ggml_type type, const Shape& shape) {
 
 // x + c*sin(a*x)^2, with the operands of the outer sum and product either way
 Chain snake(ggml_type type, const Shape& shape, bool swap = false) {
-    return {"CHAIN:SNAKE", params("type", type, "ne", shape, "swap", swap), chain_limit(type), 0,
+    return {"CHAIN:SNAKE", params("type", type, "ne", shape, "swap", swap), chain_limit(type),
             [=](GraphMaker& m) {
                 ggml_tensor* x = m.leaf(type, shape, between(-3.14159265f, 3.14159265f));
                 ggml_tensor* a = m.f32({1, shape[1]});
@@ -235,7 +235,7 @@ Chain snake(ggml_type type, const Shape& shape, bool swap = false) {
 }
 
 Chain softcap(const Shape& shape, float cap, bool inplace) {
-    return {"CHAIN:SOFTCAP", params("ne", shape, "softcap", cap, "inplace", inplace), 1e-7, 0,
+    return {"CHAIN:SOFTCAP", params("ne", shape, "softcap", cap, "inplace", inplace), 1e-7,
             [=](GraphMaker& m) {
                 const auto scale = inplace ? ggml_scale_inplace : ggml_scale;
                 Steps s{scale(m.ctx, m.f32(shape, between(-90, 90)), 1 / cap)};
@@ -293,7 +293,7 @@ Chain normalised(const Normalised& c) {
     return {
         c.op,
         params("ne", c.ne, "w", c.weight, "n_added", c.n_added, "swap", c.swap, "inset", c.inset),
-        1e-7, 0, [=](GraphMaker& m) {
+        1e-7, [=](GraphMaker& m) {
             Steps s;
             ggml_tensor* x = c.inset ? m.inset(GGML_TYPE_F32, c.ne, between(-10, 10))
                                      : sum_of_leaves(m, c.ne, c.n_added, s);
@@ -338,7 +338,7 @@ void norm_chains(CaseList& list) {
 }
 
 Chain group_normalised(const Shape& shape, int n_groups) {
-    return {"CHAIN:GROUP_NORM_MUL_ADD", params("ne", shape, "num_groups", n_groups), 1e-7, 0,
+    return {"CHAIN:GROUP_NORM_MUL_ADD", params("ne", shape, "num_groups", n_groups), 1e-7,
             [=](GraphMaker& m) {
                 Steps s{ggml_group_norm(m.ctx, m.f32(shape), n_groups, 1e-5f)};
                 s.push_back(ggml_mul(m.ctx, s.back(), m.f32({1, 1, shape[2]})));
@@ -362,7 +362,6 @@ void add_watched_chain(CaseList& list, const Chain& c) {
             list.add({.op = c.op,
                       .params = c.params + ",step " + std::to_string(i) + " " + name,
                       .max_nmse = c.max_nmse,
-                      .work = c.work,
                       .build = [=, how = how, steps_of = c.steps](GraphMaker& m) {
                           const Steps s = steps_of(m);
                           return watch(m, how, s[i], s.back());

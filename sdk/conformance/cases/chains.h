@@ -14,7 +14,6 @@ struct Chain {
     std::string op;  // "CHAIN:…"
     std::string params;
     double max_nmse = 1e-7;
-    int64_t work = 0;
     std::function<Steps(GraphMaker&)> steps;  // in order; the last is the result
 };
 
@@ -23,7 +22,6 @@ inline void add_chain(CaseList& list, const Chain& c) {
     list.add({.op = c.op,
               .params = c.params,
               .max_nmse = c.max_nmse,
-              .work = c.work,
               .build = [steps = c.steps](GraphMaker& m) { return steps(m).back(); }});
 }
 

@@ -15,7 +15,7 @@ namespace {
 void inplace_chains(CaseList& list) {
     const Shape ne{67, 5, 2};
     const auto add = [&](const char* name, auto&& steps) {
-        add_watched_chain(list, {"CHAIN:IN_PLACE", name, 1e-7, 0, [=](GraphMaker& m) {
+        add_watched_chain(list, {"CHAIN:IN_PLACE", name, 1e-7, [=](GraphMaker& m) {
                                      Steps s{ggml_neg(m.ctx, m.f32(ne, between(-4, 4)))};
                                      steps(m, s);
                                      return s;
@@ -66,7 +66,7 @@ void inplace_chains(CaseList& list) {
 // nodes at the same time.
 void scratch_chains(CaseList& list) {
     add_watched_chain(
-        list, {"CHAIN:SCRATCH", "rotations of narrowing rows", 1e-7, 0, [](GraphMaker& m) {
+        list, {"CHAIN:SCRATCH", "rotations of narrowing rows", 1e-7, [](GraphMaker& m) {
                    ggml_tensor* x = ggml_neg(m.ctx, m.f32({128, 1, 300}));
                    ggml_tensor* pos = m.leaf(GGML_TYPE_I32, {300}, integers(0, 32));
                    Steps s;
@@ -79,7 +79,7 @@ void scratch_chains(CaseList& list) {
                    return s;
                }});
     add_watched_chain(list,
-                      {"CHAIN:SCRATCH", "rotation,soft_max,rotation", 1e-6, 0, [](GraphMaker& m) {
+                      {"CHAIN:SCRATCH", "rotation,soft_max,rotation", 1e-6, [](GraphMaker& m) {
                            ggml_tensor* pos = m.leaf(GGML_TYPE_I32, {300}, integers(0, 32));
                            Steps s{ggml_rope(m.ctx, m.f32({96, 1, 300}), pos, 96, 0)};
                            s.push_back(ggml_soft_max_ext(m.ctx, s.back(), m.f32({96, 1}), 1.0f, 0));
@@ -142,8 +142,8 @@ void cache_chains(CaseList& list) {
 // first node read for the last time.
 void reuse_chains(CaseList& list) {
     const auto add = [&](const char* name, double max_nmse, auto&& steps) {
-        add_watched_chain(list, {"CHAIN:REUSE", name, max_nmse, 0,
-                                 [=](GraphMaker& m) { return steps(m, m.ctx); }});
+        add_watched_chain(
+            list, {"CHAIN:REUSE", name, max_nmse, [=](GraphMaker& m) { return steps(m, m.ctx); }});
     };
     constexpr int64_t n = 96, t = 7;
     add("product,swiglu", 5e-4, [=](GraphMaker& m, ggml_context* ctx) {

@@ -37,7 +37,6 @@ void add_conv_2d(CaseList& list, const Shape& data, const Shape& kernel, ggml_ty
                                "padding0", s.p0, "padding1", s.p1, "dilation0", s.d0, "dilation1",
                                s.d1, "layout", static_cast<int>(layout)),
               .max_nmse = kLimit,
-              .work = ow * oh * data[3] * kernel.size() + 1,
               .build = [=](GraphMaker& m) {
                   ggml_tensor* a = operand(m, kernel_type, kernel, layout);
                   ggml_tensor* b = operand(m, data_type, data, layout);
@@ -106,8 +105,6 @@ struct Strides3d {
 
 void add_conv_3d(CaseList& list, const Shape& size, const Shape& taps, int n_batch, int n_in,
                  int n_out, ggml_type data, ggml_type kernel, const Strides3d& g, bool inset) {
-    int64_t work = int64_t{n_batch} * n_in * n_out * taps.size();
-    for (int i = 0; i < 3; ++i) work *= positions(size[i], taps[i], g.s[i], g.p[i], g.d[i]);
     const Shape b{size[0], size[1], size[2], int64_t{n_in} * n_batch};
     const Shape a{taps[0], taps[1], taps[2], int64_t{n_in} * n_out};
     list.add({.op = "CONV_3D",
@@ -116,7 +113,6 @@ void add_conv_3d(CaseList& list, const Shape& size, const Shape& taps, int n_bat
                                Shape(g.p[0], g.p[1], g.p[2]), "d", Shape(g.d[0], g.d[1], g.d[2]),
                                "type_input", data, "type_kernel", kernel, "inset", inset),
               .max_nmse = kLimit,
-              .work = work,
               .build = [=](GraphMaker& m) {
                   ggml_tensor* y = operand(m, kernel, a, inset ? kInset : kPlain);
                   ggml_tensor* x = operand(m, data, b, inset ? kInset : kPlain);
@@ -183,7 +179,6 @@ void conv_2d_dw_cases(CaseList& list) {
                                                row.stride, "padding", row.padding, "dilation",
                                                row.dilation, "layout", layout),
                               .max_nmse = data == GGML_TYPE_F32 ? 1e-7 : kLimit,
-                              .work = row.data.size() * row.kw * row.kh,
                               .build = [=](GraphMaker& m) {
                                   ggml_tensor* a =
                                       layout == 1
@@ -212,7 +207,6 @@ void add_transpose_1d(CaseList& list, const Shape& data, const Shape& kernel, in
                   params("ne_input", data, "ne_kernel", kernel, "s0", stride, "type_input",
                          data_type, "type_kernel", kernel_type, "layout", static_cast<int>(layout)),
               .max_nmse = exact ? 1e-7 : kLimit,
-              .work = data[0] * kernel.size(),
               .build = [=](GraphMaker& m) {
                   ggml_tensor* a = layout == kChannelsFirst
                                        ? m.permuted(kernel_type, kernel, {2, 1, 0, 3})
@@ -268,18 +262,16 @@ void transpose_2d_cases(CaseList& list) {
         for (const ggml_type data : kFloatTypes) {
             for (const ggml_type kernel : kFloatTypes) {
                 for (const Layout layout : {kPlain, kChannelsFirst, kInset}) {
-                    list.add(
-                        {.op = "CONV_TRANSPOSE_2D",
-                         .params = params("ne_input", row.data, "ne_kernel", row.kernel,
-                                          "type_input", data, "kernel_type", kernel, "stride",
-                                          row.stride, "layout", static_cast<int>(layout)),
-                         .max_nmse = kLimit,
-                         .work = row.data[0] * row.data[1] * row.data[3] * row.kernel.size() + 1,
-                         .build = [=](GraphMaker& m) {
-                             return ggml_conv_transpose_2d_p0(
-                                 m.ctx, operand(m, kernel, row.kernel, layout),
-                                 operand(m, data, row.data, layout), row.stride);
-                         }});
+                    list.add({.op = "CONV_TRANSPOSE_2D",
+                              .params = params("ne_input", row.data, "ne_kernel", row.kernel,
+                                               "type_input", data, "kernel_type", kernel, "stride",
+                                               row.stride, "layout", static_cast<int>(layout)),
+                              .max_nmse = kLimit,
+                              .build = [=](GraphMaker& m) {
+                                  return ggml_conv_transpose_2d_p0(
+                                      m.ctx, operand(m, kernel, row.kernel, layout),
+                                      operand(m, data, row.data, layout), row.stride);
+                              }});
                 }
             }
         }

@@ -109,7 +109,6 @@ void add(CaseList& list, const Attention& c) {
                                c.permuted, "kv_view", c.kv_view, "v_is_view_of_k", c.v_of_k) +
                         c.name,
               .max_nmse = 5e-4,
-              .work = (c.dk + c.dv) * c.kv * c.n * c.heads * c.r2 * c.r3,
               .build = [=](GraphMaker& m) { return build_attention(m, c); }});
 }
 
@@ -369,7 +368,6 @@ void flash_attn_edges(CaseList& list) {
             list.add({.op = "FLASH_ATTN_EXT",
                       .params = params("n_kv_max", static_cast<int>(n_visible), "nb", n),
                       .max_nmse = 5e-4,
-                      .work = 256 * c.kv * n * 8,
                       .build = [=](GraphMaker& m) {
                           ggml_tensor* d = build_attention(m, c);
                           ggml_flash_attn_ext_set_n_kv_max(d, n_visible);
@@ -383,7 +381,6 @@ void flash_attn_edges(CaseList& list) {
             {.op = "FLASH_ATTN_EXT",
              .params = params("heads of k and v differ, nb", n),
              .max_nmse = 5e-4,
-             .work = 64 * 2 * 90 * n * 6,
              .build = [=](GraphMaker& m) {
                  ggml_tensor* mask = m.leaf(GGML_TYPE_F16, {90, n + 3, 6, 1}, attention_mask());
                  return ggml_flash_attn_ext(m.ctx, m.f32({64, n, 6, 2}), m.f32({64, 90, 3, 2}),

@@ -33,7 +33,6 @@ void add(CaseList& list, const char* op, std::function<ggml_tensor*(GraphMaker&)
     list.add({.op = op,
               .params = "bytes=2^31+" + text((kPeriod * kWidth) * 4),
               .max_nmse = max_nmse,
-              .work = kRows * kWidth,
               .build = std::move(build)});
 }
 

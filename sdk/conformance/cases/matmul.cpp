@@ -50,7 +50,6 @@ void add_product(CaseList& list, const Product& c) {
         {.op = "MUL_MAT",
          .params = params("type_a", c.a, "type_b", c.b, "a", a, "b", b, "per", c.per, "k_v", c.k_v),
          .max_nmse = kProductError,
-         .work = a[1] * b.size(),
          .optional = c.b == GGML_TYPE_F16 && c.a != GGML_TYPE_F16,
          .build = [=](GraphMaker& m) {
              return ggml_mul_mat(m.ctx, operand(m, c.a, a, c), operand(m, c.b, b, c));
@@ -215,7 +214,6 @@ void hadamard_cases(CaseList& list) {
         list.add({.op = "MUL_MAT",
                   .params = params("hadamard", k, "n", n, "bs0", bs0, "bs1", bs1),
                   .max_nmse = kProductError,
-                  .work = k * k * n * bs0 * bs1,
                   .build = [=](GraphMaker& m) {
                       ggml_tensor* d = ggml_mul_mat(m.ctx, m.f32({k, k, bs0, bs1}, hadamard()),
                                                     m.f32({k, n, bs0, bs1}));
@@ -245,7 +243,6 @@ void add_outer(CaseList& list, const Outer& c) {
         {.op = "OUT_PROD",
          .params = params("type_a", c.a, "type_b", c.b, "a", a, "b", b, "trans_b", c.transposed),
          .max_nmse = kProductError,
-         .work = c.m * b.size(),
          .build = [=](GraphMaker& m) {
              ggml_tensor* weights = m.leaf(c.a, a);
              ggml_tensor* y = c.transposed
@@ -315,7 +312,6 @@ void solve_tri_cases(CaseList& list) {
         const Shape a{c.n, c.n, c.n2, c.n3}, b{c.columns, c.n, c.n2, c.n3};
         list.add({.op = "SOLVE_TRI",
                   .params = params("ne_lhs", a, "ne_rhs", b),
-                  .work = b.size() * std::max<int64_t>(c.n / 2, 1),
                   .build = [=](GraphMaker& m) {
                       return ggml_solve_tri(m.ctx, m.f32(a, lower_triangle()), m.f32(b), true, true,
                                             false);

@@ -23,7 +23,6 @@ void add(CaseList& list, const ByExpert& c) {
               .params = params("type_a", c.as, "n_mats", c.n_experts, "n_used", c.n_used, "b",
                                c.shared, "m", c.m, "n", c.n, "k", c.k),
               .max_nmse = 5e-4,
-              .work = c.m * c.n * c.k * c.n_used,
               .build = [=](GraphMaker& m) {
                   ggml_tensor* as = m.leaf(c.as, {c.k, c.m, c.n_experts});
                   ggml_tensor* b = m.f32({c.k, c.shared ? 1 : c.n_used, c.n});

@@ -23,7 +23,6 @@ void add_pool_1d(CaseList& list, ggml_op_pool op, ggml_type type, const Shape& s
     list.add({.op = "POOL_1D",
               .params = params("pool_type", name_of(op), "type_input", type, "ne_input", shape,
                                "k0", k, "s0", s, "p0", p, "layout", static_cast<int>(layout)),
-              .work = shape.size() * k,
               .build = [=](GraphMaker& m) {
                   return ggml_pool_1d(m.ctx, operand(m, type, shape, layout), op, k, s, p);
               }});
@@ -67,7 +66,6 @@ void add_pool_2d(CaseList& list, ggml_op_pool op, ggml_type type, const Shape& s
               .params = params("pool_type", name_of(op), "type_input", type, "ne_input", shape,
                                "layout", static_cast<int>(layout)) +
                         "," + text_of(w),
-              .work = shape.size() * w.k0 * w.k1,
               .build = [=](GraphMaker& m) {
                   return ggml_pool_2d(m.ctx, operand(m, type, shape, layout), op, w.k0, w.k1, w.s0,
                                       w.s1, w.p0, w.p1);
@@ -81,7 +79,6 @@ void add_pool_2d_back(CaseList& list, ggml_op_pool op, ggml_type type, const Sha
               .params = params("pool_type", name_of(op), "type_input", type, "ne_input", shape,
                                "layout", static_cast<int>(layout), "ties", ties) +
                         "," + text_of(w),
-              .work = shape.size() * w.k0 * w.k1,
               .build = [=](GraphMaker& m) {
                   ggml_tensor* x =
                       ties ? m.leaf(type, shape, constant(0.5)) : operand(m, type, shape, layout);
@@ -139,20 +136,19 @@ void pool_2d_cases(CaseList& list) {
 struct Mode {
     const char* name;
     uint32_t bits;
-    int n_taps;  // per result, about
 };
 constexpr uint32_t kNearest = GGML_SCALE_MODE_NEAREST, kBilinear = GGML_SCALE_MODE_BILINEAR,
                    kBicubic = GGML_SCALE_MODE_BICUBIC, kAntialias = GGML_SCALE_FLAG_ANTIALIAS,
                    kCorners = GGML_SCALE_FLAG_ALIGN_CORNERS;
 constexpr Mode kModes[] = {
-    {"nearest", kNearest, 1},
-    {"bilinear", kBilinear, 4},
-    {"bicubic", kBicubic, 16},
-    {"bilinear|antialias", kBilinear | kAntialias, 4},
-    {"nearest|align_corners", kNearest | kCorners, 1},
-    {"bilinear|align_corners", kBilinear | kCorners, 4},
-    {"bicubic|align_corners", kBicubic | kCorners, 16},
-    {"bilinear|antialias|align_corners", kBilinear | kAntialias | kCorners, 4},
+    {"nearest", kNearest},
+    {"bilinear", kBilinear},
+    {"bicubic", kBicubic},
+    {"bilinear|antialias", kBilinear | kAntialias},
+    {"nearest|align_corners", kNearest | kCorners},
+    {"bilinear|align_corners", kBilinear | kCorners},
+    {"bicubic|align_corners", kBicubic | kCorners},
+    {"bilinear|antialias|align_corners", kBilinear | kAntialias | kCorners},
 };
 
 void upscale_cases(CaseList& list) {
@@ -173,7 +169,6 @@ void upscale_cases(CaseList& list) {
                 list.add({.op = "UPSCALE",
                           .params = params("ne", shape, "scale_factor", 2, "mode", mode.name,
                                            "transpose", transposed),
-                          .work = shape.size() * 4 * mode.n_taps,
                           .build = [=](GraphMaker& m) {
                               ggml_tensor* a = m.f32(shape);
                               if (transposed) a = ggml_transpose(m.ctx, a);
@@ -188,7 +183,6 @@ void upscale_cases(CaseList& list) {
                 list.add(
                     {.op = "UPSCALE",
                      .params = params("ne", r.from, "ne_tgt", r.to, "mode", mode.name, "v", inset),
-                     .work = r.to.size() * mode.n_taps,
                      .build = [=](GraphMaker& m) {
                          ggml_tensor* a = inset ? m.inset(GGML_TYPE_F32, r.from) : m.f32(r.from);
                          return ggml_interpolate(m.ctx, a, r.to[0], r.to[1], r.to[2], r.to[3],

@@ -38,7 +38,6 @@ void ssm_conv_cases(CaseList& list) {
                   .params = params("width", width, "inner", inner, "tokens", tokens, "seqs", seqs,
                                    "view", view) +
                             types.text(),
-                  .work = width * inner * tokens * seqs,
                   .build = [=](GraphMaker& m) {
                       const Shape x{width - 1 + tokens, inner, seqs};
                       return ggml_ssm_conv(m.ctx, view ? m.inset(types[0], x) : m.leaf(types[0], x),
@@ -85,7 +84,6 @@ void add_scan(CaseList& list, const Scan& c) {
                                c.slots, "a", c.a_low, "per_element", c.per_element) +
                         c.types.text(),
               .max_nmse = c.p > 1 ? 2e-7 : 1e-7,
-              .work = 4 * c.n * c.p * c.h * c.t * c.s,
               .build = [=](GraphMaker& m) {
                   ggml_tensor* s = m.leaf(c.types[0], {c.n, c.p, c.h, c.s + 1});
                   ggml_tensor *x, *b, *c_in;
@@ -165,7 +163,6 @@ void rollback_cases(CaseList& list) {
         list.add({.op = "SSM_SCAN",
                   .params = params("rollback", slot),
                   .max_nmse = 2e-7,
-                  .work = 8 * n * p * h * t * s,
                   .build = [=](GraphMaker& m) {
                       ggml_tensor* state = m.f32({n, p, h, s});
                       ggml_tensor* x = m.f32({p, h, t, s});
@@ -212,10 +209,7 @@ void add_rwkv(CaseList& list, const Heads& c, const Types& types) {
     const Shape states{c.size * c.size * c.count, c.seqs};
     const auto add = [&](const char* op, int n_sources, decltype(Case::build) build) {
         if (types.only >= n_sources) return;
-        list.add({.op = op,
-                  .params = text,
-                  .work = 4 * c.size * c.size * c.count * c.tokens * c.seqs,
-                  .build = std::move(build)});
+        list.add({.op = op, .params = text, .build = std::move(build)});
     };
     add("RWKV_WKV6", 6, [=](GraphMaker& m) {
         ggml_tensor *k = m.leaf(types[0], each), *v = m.leaf(types[1], each),
@@ -260,7 +254,6 @@ void add_delta(CaseList& list, const Delta& c) {
               .params = params("head_count", c.heads, "head_size", c.size, "n_seq_tokens", c.tokens,
                                "n_seqs", c.seqs, "v_repeat", c.v_repeat, "permuted", c.permuted,
                                "kda", c.per_key, "K", c.slots),
-              .work = 4 * c.size * c.size * c.heads * c.v_repeat * c.tokens * c.seqs,
               .build = [=](GraphMaker& m) {
                   const auto make = [&](int64_t heads, float low, float high) {
                       const Shape shape{c.size, heads, c.tokens, c.seqs};

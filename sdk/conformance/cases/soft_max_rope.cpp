@@ -25,7 +25,6 @@ void add(CaseList& list, const Soft& c) {
                                "nr2", c.nr2, "nr3", c.nr3, "scale", c.scale, "max_bias", c.max_bias,
                                "inplace", c.inplace, "type", c.type),
               .max_nmse = c.type == GGML_TYPE_BF16 ? 1e-5 : 1e-6,
-              .work = 4 * shape.size(),
               .build = [=](GraphMaker& m) {
                   ggml_tensor* a = m.leaf(c.type, shape);
                   ggml_tensor* mask = c.mask ? m.leaf(c.mask_type, c.ne) : nullptr;
@@ -116,7 +115,6 @@ void soft_max_back(CaseList& list) {
         list.add({.op = "SOFT_MAX_BACK",
                   .params = params("type", type, "ne", ne, "scale", scale) + name,
                   .max_nmse = type == GGML_TYPE_F32 ? 1e-7 : 1e-5,
-                  .work = 4 * ne.size(),
                   .build = [=](GraphMaker& m) {
                       return build(m.ctx, m.leaf(type, ne), m.leaf(y, ne), scale, 0.0f);
                   }});
@@ -149,7 +147,6 @@ void soft_max_back(CaseList& list) {
             // The bias is no part of the gradient for the scores.
             list.add({.op = "SOFT_MAX_BACK",
                       .params = params("ne", ne, "scale", scale, "max_bias", 8),
-                      .work = 4 * ne.size(),
                       .optional = true,
                       .build = [=](GraphMaker& m) {
                           ggml_tensor* g = m.f32(ne);
@@ -223,7 +220,6 @@ void add(CaseList& list, const Rope& c) {
                                    c.attn_factor, "ff", c.factors, "v", c.view, "inplace",
                                    c.inplace, "n_offs", c.offset, "n_ctx_orig", c.n_ctx_orig),
                   .max_nmse = rounding(c.type),
-                  .work = 8 * c.ne.size(),
                   .build = [=](GraphMaker& m) { return build_rope(m, c, back); }});
     }
 }

@@ -12,14 +12,11 @@ Fill keys(ggml_type type, bool ties) {
     return ties ? integers(-5, 6) : permutation();
 }
 
-int64_t sort_work(const Shape& ne) { return ne.size() * 8; }
-
 void argsort_case(CaseList& list, ggml_type type, const Shape& ne, ggml_sort_order order,
                   bool ties) {
     list.add(
         {.op = "ARGSORT",
          .params = params("type", type, "ne", ne, "order", static_cast<int>(order), "ties", ties),
-         .work = sort_work(ne),
          .build = [=](GraphMaker& m) {
              return ggml_argsort(m.ctx, m.leaf(type, ne, keys(type, ties)), order);
          }});
@@ -54,7 +51,6 @@ void argsort_cases(CaseList& list) {
 void top_k_case(CaseList& list, ggml_type type, const Shape& ne, int k, bool ties) {
     list.add({.op = "TOP_K",
               .params = params("type", type, "ne", ne, "k", k, "ties", ties),
-              .work = sort_work(ne),
               .build = [=](GraphMaker& m) {
                   return ggml_top_k(m.ctx, m.leaf(type, ne, keys(type, ties)), k);
               }});

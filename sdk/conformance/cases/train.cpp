@@ -28,7 +28,6 @@ void add_loss(CaseList& list, const Loss& c) {
     list.add({.op = "CROSS_ENTROPY_LOSS",
               .params = text,
               .max_nmse = rounding(c.logits),
-              .work = 8 * c.ne.size(),
               .build = [=](GraphMaker& m) {
                   ggml_tensor* logits = m.leaf(c.logits, c.ne, fill);
                   ggml_tensor* labels = ggml_soft_max(m.ctx, m.leaf(c.labels, c.ne, fill));
@@ -37,7 +36,6 @@ void add_loss(CaseList& list, const Loss& c) {
     list.add({.op = "CROSS_ENTROPY_LOSS_BACK",
               .params = text,
               .max_nmse = rounding(c.logits),
-              .work = 8 * c.ne.size(),
               .build = [=](GraphMaker& m) {
                   ggml_tensor* gradient = m.leaf(c.gradient, {1});
                   ggml_tensor* logits = m.leaf(c.logits, c.ne, fill);
