@@ -10,6 +10,7 @@
 #include "plugins/cpu/hardware.h"
 #include "plugins/cpu/kernel.h"
 #include "plugins/cpu/plugin.h"
+#include "plugins/cpu/rates.h"
 #include "tenon/ext/cpu.h"
 #include "tenon/ext/features.h"
 #include "tenon/ext/limits.h"
@@ -173,7 +174,15 @@ tenon_status device_buffer_alloc(tenon_device*, uint32_t, uint64_t, uint32_t, te
 tenon_status device_stream_open(tenon_device* device, const tenon_open_params*, tenon_stream** out,
                                 tenon_error* error);
 
-const void* device_extension(tenon_device*, const char*) { return nullptr; }
+tenon_status cost_model(tenon_device* device, tenon_cost_model* out, tenon_error*) {
+    fill_cost_model(reinterpret_cast<Device*>(device)->ctx->budget, *out);
+    return TENON_OK;
+}
+constexpr tenon_ext_cost kCost = {sizeof(tenon_ext_cost), 0, cost_model, nullptr};
+
+const void* device_extension(tenon_device*, const char* id) {
+    return same(id, TENON_EXT_COST) ? &kCost : nullptr;
+}
 
 constexpr tenon_device_vtbl kDeviceTable = {
     .struct_size = sizeof(tenon_device_vtbl),

@@ -125,9 +125,9 @@ struct Kernel {
     // Scratch bytes for this node on n threads, grows with n; NULL: none. From shapes and types
     // only.
     size_t (*workspace)(const ggml_tensor& node, int n_threads) = nullptr;
-    // Estimated time on one thread; decides whether the node is worth more than one, and goes into
-    // the verdict. NULL: bytes of sources and result at a fixed rate.
-    double (*cost_ns)(const ggml_tensor& node) = nullptr;
+    // How many times longer the node takes than its work (tenon/work.h) at the rates of rates.h,
+    // where that is known: a number without a unit. NULL: 1.
+    double (*slowness)(const ggml_tensor& node) = nullptr;
     // Members that can take part, of n; NULL: all.
     int (*members)(const ggml_tensor& node, int n_threads) = nullptr;
     Parts parts = {};  // kNone: never computed in parts
@@ -147,7 +147,12 @@ const Kernel* find_kernel(const ggml_tensor& node, Verdict* why = nullptr);
 // The answer to a query about a node, run on up to n threads.
 void judge(const ggml_tensor& node, int n_threads, bool support_only, tenon_op_verdict& out);
 
+// Estimated time on one thread; decides whether the node is worth more than one, and goes into the
+// verdict.
 double cost_ns(const Kernel& kernel, const ggml_tensor& node);
+
+// Of kernels that write quantized blocks: what the best scale costs to find.
+constexpr double kEncodingSlowness = 4;
 
 // ---- sharing work -----------------------------------------------------------------------------
 

@@ -1,8 +1,7 @@
 // The list of kernels, and what is asked of all of them: which one, how long.
 
-#include <algorithm>
-
 #include "plugins/cpu/kernel.h"
+#include "plugins/cpu/rates.h"
 #include "tenon/kit/kernel_list.h"
 
 namespace tenon::cpu {
@@ -142,16 +141,8 @@ void judge(const ggml_tensor& node, int n_threads, bool support_only, tenon_op_v
 }
 
 double cost_ns(const Kernel& kernel, const ggml_tensor& node) {
-    if (kernel.cost_ns) return kernel.cost_ns(node);
-    size_t elements = kit::element_bytes(node);
-    for (const ggml_tensor* src : node.src) {
-        if (src) elements += kit::element_bytes(*src);
-    }
-    const double bytes = static_cast<double>(elements);
-    // Small tensors are in the caches, of large ones most is not.
-    constexpr double kCached = 1 << 20, kCachedPerNs = 80, kMemoryPerNs = 25;
-    return 20 + std::min(bytes, kCached) / kCachedPerNs +
-           std::max(bytes - kCached, 0.0) / kMemoryPerNs;
+    const double ns = time_ns(tenon_node_work(&node));
+    return kernel.slowness ? ns * kernel.slowness(node) : ns;
 }
 
 }  // namespace tenon::cpu

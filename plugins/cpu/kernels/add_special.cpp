@@ -110,9 +110,7 @@ void run_add1_quantized(const Task& task, const ggml_tensor& node) {
     });
 }
 
-double quantized_cost(const ggml_tensor& node) {
-    return 20 + static_cast<double>(tenon_nelements(&node)) * 3;
-}
+double quantized_slowness(const ggml_tensor&) { return kEncodingSlowness; }
 
 // ---- ACC --------------------------------------------------------------------------------------
 
@@ -132,7 +130,7 @@ void run_acc(const Task& task, const ggml_tensor& node) {
 extern constinit const Kernel kAddId = Kernel{supports_add_id, run_add_id}.by_rows();
 extern constinit const Kernel kAdd1 = Kernel{supports_add1, run_add1}.with({Parts::kElements, 0b1});
 extern constinit const Kernel kAdd1Quantized{supports_add1_quantized, run_add1_quantized,
-                                             quantized_workspace, quantized_cost};
+                                             quantized_workspace, quantized_slowness};
 extern constinit const Kernel kAcc{supports_acc, run_acc, nullptr, nullptr, region_members};
 
 }  // namespace tenon::cpu

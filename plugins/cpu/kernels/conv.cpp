@@ -258,11 +258,10 @@ size_t workspace(const ggml_tensor& node, const Conv& conv, int n_threads) {
     return conv.strips_bytes() + member_bytes(node, conv) * static_cast<size_t>(n_threads);
 }
 
-double cost(const Conv& conv) {
-    const double patches =
-        static_cast<double>(conv.depth()) * static_cast<double>(conv.n_positions() * conv.n_batch);
-    return 50 + patches * (0.3 + static_cast<double>(conv.n_strips() * kStripCols) /
-                                     (4.0 * simd::f32::lanes));
+// Strips may be wider than there are channels, and patches are packed first.
+double slowness(const Conv& conv) {
+    const double columns = static_cast<double>(conv.n_strips() * kStripCols);
+    return (columns + simd::f32::lanes) / static_cast<double>(conv.n_out);
 }
 
 // ---- the two ops ------------------------------------------------------------------------------
@@ -275,12 +274,12 @@ size_t workspace_2d(const ggml_tensor& node, int n_threads) {
 size_t workspace_3d(const ggml_tensor& node, int n_threads) {
     return workspace(node, conv_3d_of(node), n_threads);
 }
-double cost_2d(const ggml_tensor& node) { return cost(conv_2d_of(node)); }
-double cost_3d(const ggml_tensor& node) { return cost(conv_3d_of(node)); }
+double slowness_2d(const ggml_tensor& node) { return slowness(conv_2d_of(node)); }
+double slowness_3d(const ggml_tensor& node) { return slowness(conv_3d_of(node)); }
 
 }  // namespace
 
-extern constinit const Kernel kConv2d{supports, run_2d, workspace_2d, cost_2d};
-extern constinit const Kernel kConv3d{supports, run_3d, workspace_3d, cost_3d};
+extern constinit const Kernel kConv2d{supports, run_2d, workspace_2d, slowness_2d};
+extern constinit const Kernel kConv3d{supports, run_3d, workspace_3d, slowness_3d};
 
 }  // namespace tenon::cpu

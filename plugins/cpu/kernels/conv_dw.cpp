@@ -159,14 +159,11 @@ void run(const Task& task, const ggml_tensor& node) {
     });
 }
 
-double cost_ns(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    return 20 + static_cast<double>(tenon_nelements(&node)) *
-                    (0.5 + 0.2 * static_cast<double>(a.ne[0] * a.ne[1]));
-}
+// No tiles: every tap is loaded for itself.
+double slowness(const ggml_tensor&) { return 5; }
 
 }  // namespace
 
-extern constinit const Kernel kConv2dDw{supports, run, workspace, cost_ns};
+extern constinit const Kernel kConv2dDw{supports, run, workspace, slowness};
 
 }  // namespace tenon::cpu

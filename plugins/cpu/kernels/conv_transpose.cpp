@@ -195,10 +195,9 @@ size_t workspace(const Transposed& t, int n_threads) {
     return t.panels_bytes() + t.member_bytes() * static_cast<size_t>(n_threads);
 }
 
-double cost(const Transposed& t) {
-    const double products = static_cast<double>(t.n_positions() * t.n_batch) *
-                            static_cast<double>(t.n_out * t.n_taps());
-    return 50 + products * (0.5 + static_cast<double>(t.n_in) / (4.0 * simd::f32::lanes));
+// What a tap gives is added to its place, however few channels it sums up.
+double slowness(const Transposed& t) {
+    return 1 + 1.5 * simd::f32::lanes / static_cast<double>(t.n_in);
 }
 
 // ---- the two ops ------------------------------------------------------------------------------
@@ -215,12 +214,12 @@ size_t workspace_1d(const ggml_tensor& node, int n_threads) {
 size_t workspace_2d(const ggml_tensor& node, int n_threads) {
     return workspace(transposed_2d(node), n_threads);
 }
-double cost_1d(const ggml_tensor& node) { return cost(transposed_1d(node)); }
-double cost_2d(const ggml_tensor& node) { return cost(transposed_2d(node)); }
+double slowness_1d(const ggml_tensor& node) { return slowness(transposed_1d(node)); }
+double slowness_2d(const ggml_tensor& node) { return slowness(transposed_2d(node)); }
 
 }  // namespace
 
-extern constinit const Kernel kConvTranspose1d{supports, run_1d, workspace_1d, cost_1d};
-extern constinit const Kernel kConvTranspose2d{supports, run_2d, workspace_2d, cost_2d};
+extern constinit const Kernel kConvTranspose1d{supports, run_1d, workspace_1d, slowness_1d};
+extern constinit const Kernel kConvTranspose2d{supports, run_2d, workspace_2d, slowness_2d};
 
 }  // namespace tenon::cpu

@@ -264,17 +264,15 @@ void run(const Task& task, const ggml_tensor& node) {
     convert_values(src, node, range.begin, range.end);
 }
 
-double cost(const ggml_tensor& node) {
-    const double n = static_cast<double>(tenon_nelements(&node));
-    if (type_size(node.type).block > 1 && node.src[0]->type != node.type) return 20 + n * 2;
-    const bool dense = has_dense_rows(*node.src[0]) && has_dense_rows(node);
-    return 20 + (dense ? n / 4 : n);
+double slowness(const ggml_tensor& node) {
+    if (type_size(node.type).block > 1 && node.src[0]->type != node.type) return kEncodingSlowness;
+    return has_dense_rows(*node.src[0]) && has_dense_rows(node) ? 1 : 10;
 }
 
 }  // namespace
 
-extern constinit const Kernel kDup{supports, run, workspace, cost};
-extern constinit const Kernel kCpy{supports, run, workspace, cost};
-extern constinit const Kernel kCont{supports, run, workspace, cost};
+extern constinit const Kernel kDup{supports, run, workspace, slowness};
+extern constinit const Kernel kCpy{supports, run, workspace, slowness};
+extern constinit const Kernel kCont{supports, run, workspace, slowness};
 
 }  // namespace tenon::cpu

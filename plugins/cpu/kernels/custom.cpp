@@ -14,8 +14,6 @@ int members(const ggml_tensor& node, int n_threads) {
 }
 
 // Nobody knows; enough for every member that may take part to be woken.
-double cost(const ggml_tensor&) { return 1e5; }
-
 // call(function, dst, userdata); dst as the application knows it, not const.
 // An exception must not leave a worker thread: it ends the run with an error. The end of the thread
 // must, and ends the run too (run_member() in graph_run.cpp).
@@ -56,9 +54,9 @@ void run_custom(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kMapCustom1{supports, run_map1, nullptr, cost, members};
-extern constinit const Kernel kMapCustom2{supports, run_map2, nullptr, cost, members};
-extern constinit const Kernel kMapCustom3{supports, run_map3, nullptr, cost, members};
-extern constinit const Kernel kCustom{supports, run_custom, nullptr, cost, members};
+extern constinit const Kernel kMapCustom1{supports, run_map1, nullptr, nullptr, members};
+extern constinit const Kernel kMapCustom2{supports, run_map2, nullptr, nullptr, members};
+extern constinit const Kernel kMapCustom3{supports, run_map3, nullptr, nullptr, members};
+extern constinit const Kernel kCustom{supports, run_custom, nullptr, nullptr, members};
 
 }  // namespace tenon::cpu

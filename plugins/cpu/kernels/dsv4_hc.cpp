@@ -85,11 +85,6 @@ void run_comb(const Task& task, const ggml_tensor& node) {
     }
 }
 
-double comb_cost(const ggml_tensor& node) {
-    const double n_iter = params_of<tenon_dsv4_hc_comb_params>(node).n_iter;
-    return 50 + static_cast<double>(node.ne[2]) * (20 + 30 * n_iter) / f32::lanes;
-}
-
 // ---- PRE, POST: sums of rows with factors -------------------------------------------------------
 
 // dst[i] (+)= factor * src[i * stride]
@@ -142,7 +137,7 @@ void run_post(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kDsv4HcComb{supports, run_comb, nullptr, comb_cost};
+extern constinit const Kernel kDsv4HcComb{supports, run_comb};
 extern constinit const Kernel kDsv4HcPre{supports, run_pre};
 extern constinit const Kernel kDsv4HcPost{supports, run_post};
 

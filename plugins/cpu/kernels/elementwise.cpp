@@ -28,10 +28,6 @@ void run_clamp(const Task& task, const ggml_tensor& node) {
 }
 
 // The C library's functions and their like take longer than memory does.
-double cost_transcendental(const ggml_tensor& node) {
-    return 20 + static_cast<double>(tenon_nelements(&node)) * 2 / f32::lanes;
-}
-
 }  // namespace
 
 extern constinit const Kernel kSqr =
@@ -39,14 +35,11 @@ extern constinit const Kernel kSqr =
 extern constinit const Kernel kSqrt =
     Kernel{supports_map, run<[](f32 x) { return simd::sqrt(x); }>}.by_elements();
 extern constinit const Kernel kLog =
-    Kernel{supports_map, run<[](f32 x) { return simd::log(x); }>, nullptr, cost_transcendental}
-        .by_elements();
+    Kernel{supports_map, run<[](f32 x) { return simd::log(x); }>}.by_elements();
 extern constinit const Kernel kSin =
-    Kernel{supports_map, run<[](f32 x) { return simd::sin(x); }>, nullptr, cost_transcendental}
-        .by_elements();
+    Kernel{supports_map, run<[](f32 x) { return simd::sin(x); }>}.by_elements();
 extern constinit const Kernel kCos =
-    Kernel{supports_map, run<[](f32 x) { return simd::cos(x); }>, nullptr, cost_transcendental}
-        .by_elements();
+    Kernel{supports_map, run<[](f32 x) { return simd::cos(x); }>}.by_elements();
 extern constinit const Kernel kScale = Kernel{supports_map, run_scale}.by_elements();
 extern constinit const Kernel kClamp = Kernel{supports_map, run_clamp}.by_elements();
 

@@ -119,15 +119,8 @@ void run(const Task& task, const ggml_tensor& node) {
     }
 }
 
-double cost(const ggml_tensor& node) {
-    const ggml_tensor &q = *node.src[0], &v = *node.src[2];
-    const double rows = static_cast<double>(tenon_nrows(&q));
-    return 200 +
-           rows * static_cast<double>(v.ne[1]) * static_cast<double>(q.ne[0] + v.ne[0] + 16) / 16;
-}
-
 }  // namespace
 
-extern constinit const Kernel kFlashAttnExt{supports, run, workspace, cost};
+extern constinit const Kernel kFlashAttnExt{supports, run, workspace};
 
 }  // namespace tenon::cpu

@@ -85,12 +85,8 @@ void run(const Task& task, const ggml_tensor& node) {
     kOps[params_of<tenon_glu_params>(node).op].run(task, node);
 }
 
-double cost(const ggml_tensor& node) {
-    return 20 + static_cast<double>(tenon_nelements(&node)) * 2 / simd::f32::lanes;
-}
-
 }  // namespace
 
-extern constinit const Kernel kGlu = Kernel{supports, run, nullptr, cost}.by_elements();
+extern constinit const Kernel kGlu = Kernel{supports, run}.by_elements();
 
 }  // namespace tenon::cpu

@@ -228,11 +228,14 @@ void run_col2im(const Task& task, const ggml_tensor& node) {
     });
 }
 
+// Elements find their places one by one.
+double slowness(const ggml_tensor&) { return 20; }
+
 }  // namespace
 
-extern constinit const Kernel kIm2col{supports_patches, run_im2col};
-extern constinit const Kernel kIm2colBack{supports_back, run_back};
-extern constinit const Kernel kIm2col3d{supports_patches, run_im2col_3d};
-extern constinit const Kernel kCol2im1d{supports_col2im, run_col2im};
+extern constinit const Kernel kIm2col{supports_patches, run_im2col, nullptr, slowness};
+extern constinit const Kernel kIm2colBack{supports_back, run_back, nullptr, slowness};
+extern constinit const Kernel kIm2col3d{supports_patches, run_im2col_3d, nullptr, slowness};
+extern constinit const Kernel kCol2im1d{supports_col2im, run_col2im, nullptr, slowness};
 
 }  // namespace tenon::cpu

@@ -111,14 +111,8 @@ void run(const Task& task, const ggml_tensor& node) {
     });
 }
 
-double cost(const ggml_tensor& node) {
-    const ggml_tensor& q = *node.src[0];
-    return 100 + static_cast<double>(tenon_nelements(&node)) *
-                     static_cast<double>(q.ne[0] * q.ne[1]) / 16;
-}
-
 }  // namespace
 
-extern constinit const Kernel kLightningIndexer{supports, run, workspace, cost};
+extern constinit const Kernel kLightningIndexer{supports, run, workspace};
 
 }  // namespace tenon::cpu

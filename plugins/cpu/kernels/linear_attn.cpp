@@ -31,10 +31,6 @@ size_t gla_workspace(const ggml_tensor& node, int n_threads) {
     return recurrent_workspace(node, node.src[0]->ne[0], 4, n_threads);
 }
 
-double gla_cost(const ggml_tensor& node) {
-    return recurrent_cost({node, *node.src[0], *node.src[4]});
-}
-
 // ---- GATED_DELTA_NET --------------------------------------------------------------------------
 // M[value][key] *= e^g; d = (v - M k)*beta; M += d k; o = M q / sqrt(size). Slot 0 of the states
 // behind the outputs serves as M.
@@ -124,15 +120,9 @@ void run_delta(const Task& task, const ggml_tensor& node) {
     }
 }
 
-double delta_cost(const ggml_tensor& node) {
-    const ggml_tensor& v = *node.src[2];
-    return 100 + static_cast<double>(tenon_nelements(&v)) * static_cast<double>(v.ne[0]) / 3;
-}
-
 }  // namespace
 
-extern constinit const Kernel kGatedLinearAttn{supports_gla, run_gla, gla_workspace, gla_cost};
-extern constinit const Kernel kGatedDeltaNet{supports_delta, run_delta, delta_workspace,
-                                             delta_cost};
+extern constinit const Kernel kGatedLinearAttn{supports_gla, run_gla, gla_workspace};
+extern constinit const Kernel kGatedDeltaNet{supports_delta, run_delta, delta_workspace};
 
 }  // namespace tenon::cpu

@@ -148,21 +148,11 @@ int64_t mul_mat_rows_per_chunk(const Task& task, int64_t n_rows, int64_t other_c
     return std::clamp<int64_t>((size + 7) / 8 * 8, 8, 256);
 }
 
-double mul_mat_cost_ns(const ggml_tensor& node) {
-    const ggml_tensor& a = *node.src[0];
-    const double weights = static_cast<double>(tenon_nelements(&a));
-    const double products =
-        static_cast<double>(tenon_nelements(&node)) * static_cast<double>(a.ne[0]);
-    const TypeSize size = type_size(a.type);
-    const double bytes =
-        weights / static_cast<double>(size.block) * static_cast<double>(size.bytes);
-    // Large weights come from memory, small ones from the caches.
-    constexpr double kCached = 1 << 20, kCachedPerNs = 60, kMemoryPerNs = 15;
-    const double reading =
-        std::min(bytes, kCached) / kCachedPerNs + std::max(bytes - kCached, 0.0) / kMemoryPerNs;
-    double ns = 50 + std::max(products / (2 * simd::f32::lanes), reading);
-    if (size.block > 1 && find_dot_type(a.type)->operand == Operand::kF32) ns += weights / 2;
-    return ns;
+// Weights that are decoded first are so once for all columns.
+double mul_mat_slowness(const ggml_tensor& node) {
+    const ggml_tensor &a = *node.src[0], &b = *node.src[1];
+    if (type_size(a.type).block == 1 || find_dot_type(a.type)->operand != Operand::kF32) return 1;
+    return 1 + 2.0 * simd::f32::lanes / static_cast<double>(tenon_nrows(&b));
 }
 
 void decode_operand_row(const ggml_tensor& b, const void* src, float* dst) {
@@ -188,6 +178,6 @@ void decode_operand_row(const ggml_tensor& b, const void* src, float* dst) {
     }
 }
 
-extern constinit const Kernel kMulMat{supports_mul_mat, run, workspace, mul_mat_cost_ns};
+extern constinit const Kernel kMulMat{supports_mul_mat, run, workspace, mul_mat_slowness};
 
 }  // namespace tenon::cpu

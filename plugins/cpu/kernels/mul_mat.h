@@ -9,7 +9,7 @@ namespace tenon::cpu {
 // Types and strides that every kernel for these ops takes.
 Verdict supports_mul_mat(const ggml_tensor& node);
 
-double mul_mat_cost_ns(const ggml_tensor& node);
+double mul_mat_slowness(const ggml_tensor& node);
 
 // How b is read: as it lies, or from rows of `row_size` bytes in the workspace.
 struct MulMatOperands {

@@ -164,18 +164,8 @@ void run(const Task& task, const ggml_tensor& node) {
 }
 
 // Weights of experts that no token chose are not read.
-double cost(const ggml_tensor& node) {
-    const ggml_tensor& as = *node.src[0];
-    const double columns = static_cast<double>(node.ne[1] * node.ne[2]);
-    const double experts = std::min(columns, static_cast<double>(as.ne[2]));
-    const double matrix = static_cast<double>(as.ne[0]) * static_cast<double>(as.ne[1]);
-    const TypeSize size = type_size(as.type);
-    const double bytes = matrix * static_cast<double>(size.bytes) / static_cast<double>(size.block);
-    return 100 + std::max(matrix * columns / 20, bytes * experts / 15);
-}
-
 }  // namespace
 
-extern constinit const Kernel kMulMatId{supports_mul_mat, run, workspace, cost};
+extern constinit const Kernel kMulMatId{supports_mul_mat, run, workspace};
 
 }  // namespace tenon::cpu

@@ -106,6 +106,6 @@ void run(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kMulMatPanels{supports, run, workspace, mul_mat_cost_ns};
+extern constinit const Kernel kMulMatPanels{supports, run, workspace, mul_mat_slowness};
 
 }  // namespace tenon::cpu

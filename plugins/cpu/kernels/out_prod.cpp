@@ -130,13 +130,8 @@ void run(const Task& task, const ggml_tensor& node) {
     });
 }
 
-double cost(const ggml_tensor& node) {
-    const double k = static_cast<double>(node.src[0]->ne[1]);
-    return 100 + static_cast<double>(tenon_nelements(&node)) * (k + 2) / 16;
-}
-
 }  // namespace
 
-extern constinit const Kernel kOutProd{supports, run, workspace, cost};
+extern constinit const Kernel kOutProd{supports, run, workspace};
 
 }  // namespace tenon::cpu

@@ -194,9 +194,4 @@ void step_row_range(const RowToken& token, int64_t begin, int64_t end, float* m,
     for (; i < end; ++i, m += n) step_rows<1, kTwo>(token, i, m, n, out, factors);
 }
 
-inline double recurrent_cost(const Recurrence& a) {
-    const double tokens = static_cast<double>(a.heads * a.tokens * a.seqs);
-    return 100 + tokens * static_cast<double>(a.size) * static_cast<double>(a.size) * 4 / 16;
-}
-
 }  // namespace tenon::cpu

@@ -58,9 +58,9 @@ void run_get(const Task& task, const ggml_tensor& node) {
     });
 }
 
-double cost_get(const ggml_tensor& node) {
-    const double n = static_cast<double>(tenon_nelements(&node));
-    return 20 + (type_size(node.src[0]->type).block > 1 ? n : n / 3);
+// Rows lie anywhere, and blocks are decoded one by one.
+double slowness_get(const ggml_tensor& node) {
+    return type_size(node.src[0]->type).block > 1 ? 8 : 2;
 }
 
 // ---- GET_ROWS_BACK ------------------------------------------------------------------------------
@@ -142,18 +142,17 @@ void run_set(const Task& task, const ggml_tensor& node) {
 }
 
 // The result is the whole destination; what is written is as large as src0.
-double cost_set(const ggml_tensor& node) {
-    const double n = static_cast<double>(tenon_nelements(node.src[0]));
-    return 20 + (type_size(node.type).block > 1 ? n * 2 : n / 3);
+double slowness_set(const ggml_tensor& node) {
+    return type_size(node.type).block > 1 ? kEncodingSlowness : 2;
 }
 
 }  // namespace
 
-extern constinit const Kernel kGetRows = Kernel{supports_get, run_get, nullptr, cost_get}.with(
+extern constinit const Kernel kGetRows = Kernel{supports_get, run_get, nullptr, slowness_get}.with(
     {Parts::kRows, 0b1, /*lower_sources=*/0b10, /*dim=*/2});
 extern constinit const Kernel kGetRowsBack{supports_get_back, run_get_back};
 extern constinit const Kernel kSetRows =
-    Kernel{supports_set, run_set, workspace_set, cost_set}.with(
+    Kernel{supports_set, run_set, workspace_set, slowness_set}.with(
         {Parts::kRows, 0b1, 0, 1, /*of_src0=*/true});
 
 }  // namespace tenon::cpu

@@ -29,10 +29,6 @@ size_t wkv6_workspace(const ggml_tensor& node, int n_threads) {
     return recurrent_workspace(node, node.src[0]->ne[0], 5, n_threads);
 }
 
-double wkv6_cost(const ggml_tensor& node) {
-    return recurrent_cost({node, *node.src[0], *node.src[5]});
-}
-
 // ---- WKV7: M[value][key]; sa = M a; M = M*w + v k + sa b; o = M r -------------------------------
 
 Verdict supports_wkv7(const ggml_tensor& node) { return check_recurrent(node, 7); }
@@ -62,13 +58,9 @@ size_t wkv7_workspace(const ggml_tensor& node, int n_threads) {
     return recurrent_workspace(node, node.src[2]->ne[0], 6, n_threads);
 }
 
-double wkv7_cost(const ggml_tensor& node) {
-    return recurrent_cost({node, *node.src[2], *node.src[6]});
-}
-
 }  // namespace
 
-extern constinit const Kernel kRwkvWkv6{supports_wkv6, run_wkv6, wkv6_workspace, wkv6_cost};
-extern constinit const Kernel kRwkvWkv7{supports_wkv7, run_wkv7, wkv7_workspace, wkv7_cost};
+extern constinit const Kernel kRwkvWkv6{supports_wkv6, run_wkv6, wkv6_workspace};
+extern constinit const Kernel kRwkvWkv7{supports_wkv7, run_wkv7, wkv7_workspace};
 
 }  // namespace tenon::cpu

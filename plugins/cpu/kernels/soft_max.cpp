@@ -111,10 +111,6 @@ size_t workspace(const ggml_tensor& node, int n_threads) {
     return node.type == GGML_TYPE_F32 ? 0 : row_buffers_bytes(node.ne[0], n_threads);
 }
 
-double cost(const ggml_tensor& node) {
-    return 40 + static_cast<double>(tenon_nelements(&node)) * 4 / f32::lanes;
-}
-
 // ---- backward ---------------------------------------------------------------------------------
 
 Verdict supports_back(const ggml_tensor& node) {
@@ -169,7 +165,7 @@ void run_back(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kSoftMax = Kernel{supports, run, workspace, cost}.by_rows();
+extern constinit const Kernel kSoftMax = Kernel{supports, run, workspace}.by_rows();
 extern constinit const Kernel kSoftMaxBack =
     Kernel{supports_back, run_back}.with({Parts::kRows, 0b11});
 

@@ -69,13 +69,8 @@ void run(const Task& task, const ggml_tensor& node) {
     }
 }
 
-double cost(const ggml_tensor& node) {
-    const double n = static_cast<double>(node.ne[1]);
-    return 50 + static_cast<double>(tenon_nelements(&node)) * (n / 2 + 8) / 8;
-}
-
 }  // namespace
 
-extern constinit const Kernel kSolveTri{supports, run, nullptr, cost};
+extern constinit const Kernel kSolveTri{supports, run};
 
 }  // namespace tenon::cpu

@@ -182,10 +182,6 @@ void run_argsort(const Task& task, const ggml_tensor& node) {
     });
 }
 
-double argsort_cost(const ggml_tensor& node) {
-    return 20 + static_cast<double>(tenon_nelements(&node)) * 12;
-}
-
 // ---- TOP_K ------------------------------------------------------------------------------------
 
 // Few of many: a heap of the best so far, while whole vectors of the row are found wanting.
@@ -304,17 +300,16 @@ void run_top_k(const Task& task, const ggml_tensor& node) {
     });
 }
 
-double top_k_cost(const ggml_tensor& node) {
-    const double n = static_cast<double>(tenon_nelements(node.src[0]));
-    const double per_element = takes_heap(node.ne[0], node.src[0]->ne[0]) ? 0.5 : 8;
-    return 20 + n * per_element + static_cast<double>(tenon_nelements(&node)) * 20;
+// The heap is seldom touched; without one the whole row is sorted.
+double top_k_slowness(const ggml_tensor& node) {
+    return takes_heap(node.ne[0], node.src[0]->ne[0]) ? 0.5 : 8;
 }
 
 }  // namespace
 
 extern constinit const Kernel kArgsort =
-    Kernel{supports_sort, run_argsort, argsort_workspace, argsort_cost}.by_rows();
+    Kernel{supports_sort, run_argsort, argsort_workspace}.by_rows();
 extern constinit const Kernel kTopK =
-    Kernel{supports_sort, run_top_k, top_k_workspace, top_k_cost}.by_rows();
+    Kernel{supports_sort, run_top_k, top_k_workspace, top_k_slowness}.by_rows();
 
 }  // namespace tenon::cpu

@@ -101,10 +101,8 @@ void run_conv(const Task& task, const ggml_tensor& node) {
     }
 }
 
-double conv_cost(const ggml_tensor& node) {
-    const double width = static_cast<double>(node.src[1]->ne[0]);
-    return 50 + static_cast<double>(tenon_nelements(&node)) * (width + 4) / kLanes;
-}
+// Windows lie across the rows of the result.
+double conv_slowness(const ggml_tensor&) { return 4; }
 
 // ---- SSM_SCAN ---------------------------------------------------------------------------------
 // Per sequence, head and channel a state M of n numbers, which is a row of the head's state:
@@ -301,16 +299,9 @@ void run_scan(const Task& task, const ggml_tensor& node) {
     }
 }
 
-double scan_cost(const ggml_tensor& node) {
-    const ggml_tensor &x = *node.src[1], &A = *node.src[3];
-    const double per_element = A.ne[0] == 1 ? 0.25 : 1;
-    return 100 + static_cast<double>(tenon_nelements(&x)) *
-                     (static_cast<double>(node.src[0]->ne[0]) * per_element + 4);
-}
-
 }  // namespace
 
-extern constinit const Kernel kSsmConv{supports_conv, run_conv, conv_workspace, conv_cost};
-extern constinit const Kernel kSsmScan{supports_scan, run_scan, scan_workspace, scan_cost};
+extern constinit const Kernel kSsmConv{supports_conv, run_conv, conv_workspace, conv_slowness};
+extern constinit const Kernel kSsmScan{supports_scan, run_scan, scan_workspace};
 
 }  // namespace tenon::cpu

@@ -89,10 +89,6 @@ void run(const Task& task, const ggml_tensor& node) {
 }
 
 // Transcendental functions take a nanosecond or so per element without wide vectors.
-double cost(const ggml_tensor& node) {
-    return 20 + static_cast<double>(tenon_nelements(&node)) * 2 / simd::f32::lanes;
-}
-
 // (x > 0 ? x : 0) + slope*(x < 0 ? x : 0): NaN gives 0
 void run_leaky_relu(const Task& task, const ggml_tensor& node) {
     const f32 slope = splat(params_of<tenon_leaky_relu_params>(node).negative_slope);
@@ -130,9 +126,8 @@ void run_silu_back(const Task& task, const ggml_tensor& node) {
 
 }  // namespace
 
-extern constinit const Kernel kUnary = Kernel{supports_map, run, nullptr, cost}.by_elements();
+extern constinit const Kernel kUnary = Kernel{supports_map, run}.by_elements();
 extern constinit const Kernel kLeakyRelu = Kernel{supports_map, run_leaky_relu}.by_elements();
-extern constinit const Kernel kSiluBack =
-    Kernel{supports_silu_back, run_silu_back, nullptr, cost}.by_elements();
+extern constinit const Kernel kSiluBack = Kernel{supports_silu_back, run_silu_back}.by_elements();
 
 }  // namespace tenon::cpu
