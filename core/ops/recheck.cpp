@@ -244,10 +244,11 @@ bool Recheck::overlaps() const {
     int n_dims = 0;
     for (int k = 0; k < GGML_MAX_DIMS; ++k) {
         const int64_t n = k == 0 ? node_.ne[0] / type.block : node_.ne[k];
-        if (n > 1) dims[n_dims++] = {node_.nb[k], static_cast<size_t>(n)};
+        if (n <= 1) continue;
+        int at = n_dims++;  // by stride
+        for (; at > 0 && dims[at - 1].stride > node_.nb[k]; --at) dims[at] = dims[at - 1];
+        dims[at] = {node_.nb[k], static_cast<size_t>(n)};
     }
-    std::sort(dims, dims + n_dims,
-              [](const Dimension& a, const Dimension& b) { return a.stride < b.stride; });
     size_t reach = type.bytes;
     for (int i = 0; i < n_dims; ++i) {
         if (dims[i].stride < reach) return true;
