@@ -1,17 +1,55 @@
 // The C functions of tenon.h about devices: what the plugin said of them, and questions to them.
 
+#include <vector>
+
 #include "core/base/cpu_features.h"
 #include "core/base/text.h"
 #include "core/device/estimate.h"
 #include "core/device/plugin_adapter.h"
+#include "core/ops/recheck.h"
 #include "loader/c_api.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor.h"
 
 using namespace tenon;
 
 namespace {
 
 Error null_device() { return fail(TENON_E_INVALID, "device or record is NULL"); }
+
+// Answers that need no plugin: views are never computed, and nodes that break a rule are nobody's.
+// False: the device has to be asked.
+bool answer_without_plugin(const ggml_tensor& node, tenon_op_verdict* out) {
+    *out = {};
+    if (tenon_is_view_op(node.op)) {
+        out->support = TENON_SUPPORT_YES;
+        out->flags = TENON_VERDICT_CACHEABLE;
+        return true;
+    }
+    const auto checked = check_node(node);
+    if (checked) return false;
+    out->support = TENON_SUPPORT_NO;
+    out->reason = TENON_REASON_OP_PARAM;
+    out->detail = keep(checked.error().text);
+    return true;
+}
+
+Result<void> query_any(ggml_backend_dev_t device, const ggml_tensor* const* nodes, size_t n,
+                       tenon_op_verdict* out, bool want_cost) {
+    std::vector<const ggml_tensor*> asked;
+    std::vector<size_t> places;
+    for (size_t i = 0; i < n; ++i) {
+        if (!nodes[i]) return fail(TENON_E_INVALID, "node %zu of %zu is null", i, n);
+        if (answer_without_plugin(*nodes[i], &out[i])) continue;
+        asked.push_back(nodes[i]);
+        places.push_back(i);
+    }
+    std::vector<tenon_op_verdict> verdicts(asked.size());
+    auto ok = query_ops(device, asked.data(), asked.size(), verdicts.data(), want_cost);
+    if (!ok) return ok;
+    for (size_t i = 0; i < places.size(); ++i) out[places[i]] = verdicts[i];
+    return {};
+}
 
 }  // namespace
 
@@ -54,7 +92,7 @@ tenon_status tenon_device_query(ggml_backend_dev_t device, const ggml_tensor* co
                                 size_t n, tenon_op_verdict* out, bool want_cost) {
     return status_of_call([&]() -> Result<void> {
         if (!device || (n > 0 && (!nodes || !out))) return null_device();
-        return query_ops(device, nodes, n, out, want_cost);
+        return query_any(device, nodes, n, out, want_cost);
     });
 }
 

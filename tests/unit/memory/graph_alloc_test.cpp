@@ -47,6 +47,26 @@ size_t bytes_for(Memory& memory, Graph& g) {
     return total_of(galloc.get());
 }
 
+// A first allocation is no trouble; that a later one grows is worth a line.
+TEST(GraphAlloc, SaysWhenItGrowsAndOnlyThen) {
+    static std::vector<std::string> lines;
+    Memory memory(kNoLimit);
+    lines.clear();
+    ggml_log_set([](ggml_log_level, const char* text, void*) { lines.push_back(text); }, nullptr);
+    ggml_gallocr_ptr galloc(ggml_gallocr_new(memory.type));
+    Graph small, same, large;
+    small.finish(small.add(small.input(8), small.input(8)));
+    same.finish(same.add(same.input(8), same.input(8)));
+    large.finish(large.add(large.input(64), large.input(64)));
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), small.graph));
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), same.graph));
+    EXPECT_TRUE(lines.empty()) << lines[0];
+    EXPECT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), large.graph));
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_NE(lines[0].find("grows from"), std::string::npos) << lines[0];
+    ggml_log_set(nullptr, nullptr);
+}
+
 TEST(GraphAlloc, TooManyTensorsForOneChunk) {
     Memory memory(16);
     Graph g;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -253,6 +254,26 @@ TEST_F(Judge, ViewsThatReachOutOfTheirTensorHurtNobodyWhileTheyAreNotRead) {
     std::memcpy(same->nb, wide->nb, sizeof same->nb);
     ggml_backend_tensor_copy(wide, same);
     EXPECT_NE(last_error().find("outside of 128 bytes"), std::string::npos);
+}
+
+// An application that gets "no" prints its own guess; the log has the reason for who asks.
+TEST_F(Judge, ARefusalIsInTheLogForWhoAsks) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // TENON_LOG is read once per process
+    fake().refuses = [](const ggml_tensor&) { return "it has no kernel"; };
+    ggml_tensor* broken = sqr(x, "broken");
+    broken->ne[1] = 40;
+    const auto ask = [&] {
+        ggml_backend_supports_op(stream.get(), sqr(x, "whole"));
+        ggml_backend_supports_op(stream.get(), broken);
+        std::exit(0);
+    };
+    ::setenv("TENON_LOG", "debug", 1);
+    EXPECT_EXIT(ask(), testing::ExitedWithCode(0),
+                "device 'CPU' does not compute node 'whole' .SQR.: it has no kernel\n"
+                ".*node 'broken' .SQR.: it is f32 .8, 40, 1, 1., must be f32 .8, 4, 1, 1.");
+    ::setenv("TENON_LOG", "info", 1);
+    EXPECT_EXIT(ask(), testing::ExitedWithCode(0), "^$");
+    ::unsetenv("TENON_LOG");
 }
 
 }  // namespace
