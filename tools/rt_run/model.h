@@ -49,9 +49,8 @@ public:
     ggml_tensor* output_norm() const { return output_norm_; }
     ggml_tensor* output() const { return output_; }  // token_embd when the file has none
     ggml_tensor* rope_factors() const { return rope_factors_; }  // NULL when the file has none
-    ggml_context* tensors() const {
-        return metadata_.tensors.get();
-    }  // all weights, each in a buffer
+    // All weights, each in a buffer.
+    ggml_context* tensors() const { return metadata_.tensors.get(); }
     const std::vector<ggml_backend_buffer_ptr>& buffers() const { return buffers_; }
     // Devices that hold weights by a rule, in the order of the rules, without doubles.
     const std::vector<ggml_backend_dev_t>& placed_devices() const { return placed_devices_; }
