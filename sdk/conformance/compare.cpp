@@ -133,16 +133,18 @@ Comparison compare_selections(const ggml_tensor& indices, const std::vector<doub
     if (k * static_cast<int64_t>(key_values.size()) != n * static_cast<int64_t>(want.size())) {
         return {false, 0, "indices and keys have a different number of rows"};
     }
-    std::vector<char> seen(n);
+    std::vector<char> seen(n), seen_in_want(n);
     std::vector<double> wanted(k), selected(k);
     for (size_t row = 0; row * k < want.size(); ++row) {
         std::fill(seen.begin(), seen.end(), 0);
+        std::fill(seen_in_want.begin(), seen_in_want.end(), 0);
         for (int64_t i = 0; i < k; ++i) {
             const size_t at_index = row * k + i;
             const auto w = static_cast<int64_t>(want[at_index]),
                        g = static_cast<int64_t>(got[at_index]);
             const bool valid = w >= 0 && w < n && g >= 0 && g < n;  // what is expected, too
-            if (!valid || seen[g]++) return {false, 1, at(at_index, want[at_index], got[at_index])};
+            if (!valid || seen[g]++ || seen_in_want[w]++)
+                return {false, 1, at(at_index, want[at_index], got[at_index])};
             wanted[i] = key_values[row * n + w];
             selected[i] = key_values[row * n + g];
         }
