@@ -63,9 +63,9 @@ Result<void> claim_registration_name(ggml_backend_reg& reg, bool coexists) {
         return reserved("registration", reg.name, "the family cpu", reg);
     }
     const auto it = names().regs.find(lower(reg.name));
-    const bool is_sibling = it != names().regs.end() && it->second->table &&
+    const bool is_sibling = coexists && it != names().regs.end() && it->second->table &&
                             it->second->table->family == std::string_view(reg.table->family);
-    if (coexists && is_sibling) reg.name += std::string("-") + reg.table->variant;
+    if (is_sibling) reg.name += std::string("-") + reg.table->variant;
     return claim(names().regs, reg.name, "registration", reg);
 }
 

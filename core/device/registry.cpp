@@ -205,6 +205,7 @@ void keep_for_handles(std::unique_ptr<ggml_backend_reg> reg) {
     reg->table = nullptr;
     reg->ctx = nullptr;
     reg->features.clear();
+    for (auto& device : reg->devices) device->info.n_attributes = 0;
     const std::lock_guard lock(state().mutex);
     state().buried.push_back(std::move(reg));
 }

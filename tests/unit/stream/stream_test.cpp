@@ -353,7 +353,7 @@ TEST_F(StreamTest, SurvivesEveryFailingAllocation) {
             break;
         }
         EXPECT_NE(status, GGML_STATUS_ABORTED);
-        ASSERT_LT(n, 100);
+        ASSERT_LT(n, 1000);
     }
     tenon_clear_error();
 }
