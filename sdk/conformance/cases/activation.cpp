@@ -58,6 +58,7 @@ void unary_cases_of(CaseList& list, ggml_unary_op op, ggml_type type) {
     }
     list.add({.op = name,
               .params = params("type", type, "dst", GGML_TYPE_F32),
+              .optional = true,
               .build = [=](GraphMaker& m) {
                   ggml_tensor* x = m.leaf(type, {133, 3, 2}, between(-wide, wide));
                   return retyped(build_unary(m, op, x, false), GGML_TYPE_F32);
